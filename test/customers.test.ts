@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createCustomer, updateCustomer } from '../src/customers/repository.ts';
 import { inTransaction, type OrganizationScope } from '../src/db/pool/scope.ts';
 import { parseJson } from '../src/db/sql/json.ts';
+import { countAtWork } from './support/databases.ts';
 import { findDrift } from './support/drift.ts';
 import { conversation } from './support/records.ts';
 import { type Agency, type Reply, useService } from './support/service.ts';
@@ -294,8 +295,6 @@ describe('a contact that another customer has', () => {
 
 describe('the displayName of a contact', () => {
   const NUMBER = '+525512345678';
-  const WAITING = `select from pg_locks join pg_database on pg_database.oid = database
-    where datname = current_database() and locktype = 'advisory' and not granted`;
   const say = (agency: Agency, contactName: string | null, fields: object = {}, id?: string) =>
     conversation(agency, { channel: 'whatsapp', contact: NUMBER, contactName, ...fields }, id);
 
@@ -318,7 +317,7 @@ describe('the displayName of a contact', () => {
         const other = second?.(agency.scope).then(() => {
           isDone = true;
         });
-        const isWaiting = async () => (await service.query(WAITING)).length > 0;
+        const isWaiting = async () => (await countAtWork(service.ownerUrl, 'Lock')) > 0;
         await expect.poll(async () => isDone || isWaiting()).toBe(true);
         return { other };
       });

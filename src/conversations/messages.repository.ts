@@ -11,7 +11,7 @@ import {
 } from '../db/repository/view.ts';
 import { type Columns, columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
 import { isId } from '../db/sql/ids.ts';
-import { type Fields, isoTime, type Json, jsonOf, jsonRow, jsonText, selectList } from '../db/sql/json.ts';
+import { type Fields, isoTime, type Json, jsonOf, jsonRow, selectList } from '../db/sql/json.ts';
 import { columnList, sentRows } from '../db/sql/row.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
 import {
@@ -272,7 +272,7 @@ const transcript = (fields: Fields<unknown>, $: Params<TranscriptValues>, before
       limit ${$.limit})
     select concat(
       '{"data":[',
-      (select string_agg(${jsonText(fields)}, ',' order by message.created_at, message.arrival) from newest message),
+      (select string_agg(${jsonRow(fields)}::text, ',' order by message.created_at, message.arrival) from newest message),
       '],"total":', sum(threads.message_count), '}') as text
     from threads having count(*) > 0`;
 

@@ -10,7 +10,6 @@ import {
   type Json,
   jsonOf,
   jsonRow,
-  jsonText,
   newId,
   type Page,
   type Params,
@@ -18,6 +17,7 @@ import {
   prepared,
   selectList,
   unprepared,
+  written,
 } from '../db/repository/index.ts';
 import { apiKeys, idempotencyKeys, organizations } from '../db/tables/index.ts';
 import { inOrder, isDerived, owned } from '../db/tables/owned.ts';
@@ -35,22 +35,22 @@ export const isOver = sql`${inUtc(organizations.closedAt)} <= ${inUtc(sql`now()`
 const isThere = sql`${organizations.purgeBeganAt} is null and (${isOver}) is not true`;
 
 const purgeAt = isoTime(inUtc(sql`${inUtc(organizations.closedAt)} + ${RETENTION}`));
-const fields = fieldsOf(Organization, organizations, { purgeAt });
-const closedFields = fieldsOf(ClosedOrganization, organizations, {
-  closedAt: organizations.closedAt,
-  purgeAt,
-});
+const view = { table: organizations, fields: fieldsOf(Organization, organizations, { purgeAt }) };
+const closedView = {
+  table: organizations,
+  fields: fieldsOf(ClosedOrganization, organizations, { closedAt: organizations.closedAt, purgeAt }),
+};
 
 const createStatement = prepared(
   'organizations.create',
   ($: Params<{ id: string; name: string }>): SQL<{ body: Json<Organization> }> => sql`
-    insert into ${organizations} (id, name) values (${$.id}, ${$.name}) returning ${jsonRow(fields)} as body`,
+    with written as (insert into ${organizations} (id, name) values (${$.id}, ${$.name}) returning *) ${written(view)}`,
 );
 
 const getStatement = prepared(
   'organizations.get',
   ($: Params<{ id: string }>): SQL<{ body: Json<Organization> }> => sql`
-    select ${jsonRow(fields)} as body from ${organizations} where ${organizations.id} = ${$.id} and ${isThere}`,
+    select ${jsonRow(view.fields)} as body from ${organizations} where ${organizations.id} = ${$.id} and ${isThere}`,
 );
 
 const organizationNotFound = (id: string): ApiError => notFound('ORGANIZATION_NOT_FOUND', 'organization', id);
@@ -101,7 +101,7 @@ export async function scopeOf(
 const lockStatement = prepared(
   'organizations.lock',
   ($: Params<{ id: string }>) =>
-    sql`select from ${organizations} where ${organizations.id} = ${$.id} for update`,
+    sql`select from ${organizations} where ${organizations.id} = ${$.id} for no key update`,
 );
 
 /** Reads the organization and locks it until the transaction ends. */
@@ -113,9 +113,8 @@ export async function lockOrganization({ db }: OrganizationScope, id: string): P
 const renameStatement = prepared(
   'organizations.rename',
   ($: Params<{ id: string; name: string | null }>): SQL<{ body: Json<Organization> }> => sql`
-    update ${organizations} set name = coalesce(${$.name}, ${organizations.name})
-    where ${organizations.id} = ${$.id} and ${isThere} and ${organizations.closedAt} is null
-    returning ${jsonRow(fields)} as body`,
+    with written as (update ${organizations} set name = coalesce(${$.name}, ${organizations.name})
+      where ${organizations.id} = ${$.id} and ${isThere} and ${organizations.closedAt} is null returning *) ${written(view)}`,
 );
 
 /** @throws ORGANIZATION_NOT_FOUND, ORGANIZATION_CLOSED */
@@ -133,8 +132,8 @@ export async function updateOrganization(
 const closeStatement = prepared(
   'organizations.close',
   ($: Params<{ id: string }>): SQL<{ body: Json<ClosedOrganization> }> => sql`
-    update ${organizations} set closed_at = least(${organizations.closedAt}, now())
-    where ${organizations.id} = ${$.id} and ${isThere} returning ${jsonRow(closedFields)} as body`,
+    with written as (update ${organizations} set closed_at = least(${organizations.closedAt}, now())
+      where ${organizations.id} = ${$.id} and ${isThere} returning *) ${written(closedView)}`,
 );
 
 /**
@@ -153,8 +152,8 @@ export async function closeOrganization({
 const reopenStatement = prepared(
   'organizations.reopen',
   ($: Params<{ id: string }>): SQL<{ body: Json<Organization> }> => sql`
-    update ${organizations} set closed_at = null
-    where ${organizations.id} = ${$.id} and ${isThere} returning ${jsonRow(fields)} as body`,
+    with written as (update ${organizations} set closed_at = null
+      where ${organizations.id} = ${$.id} and ${isThere} returning *) ${written(view)}`,
 );
 
 /**
@@ -178,7 +177,7 @@ export const serviceScope = (db: Database): OrganizationScope => scopeTo(db, NO_
 const allStatement = prepared(
   'organizations.all',
   (_: Params<Record<never, never>>): SQL<Organization> => sql`
-    select ${selectList(fields)} from ${organizations} where ${isThere}
+    select ${selectList(view.fields)} from ${organizations} where ${isThere}
     order by ${organizations.createdAt}, ${organizations.id}`,
 );
 
@@ -188,8 +187,8 @@ const listStatement = prepared(
   'organizations.list',
   ($: Params<{ limit: number; offset: number }>): SQL<{ text: string }> => sql`select concat(
     '{"data":[',
-    (select string_agg(page.body, ',') from (
-      select ${jsonText(fields)} as body from ${organizations} where ${isThere}
+    (select string_agg(page.body::text, ',') from (
+      select ${jsonRow(view.fields)} as body from ${organizations} where ${isThere}
       order by ${organizations.createdAt}, ${organizations.id}
       limit ${$.limit} offset ${$.offset}) page),
     '],"pagination":{"limit":', ${$.limit}::int, ',"offset":', ${$.offset}::int,

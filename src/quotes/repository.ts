@@ -12,7 +12,6 @@ import {
   fieldsOf,
   isId,
   type Json,
-  jsonRow,
   named,
   newestFirst,
   type OrganizationScope,
@@ -22,6 +21,7 @@ import {
   recordNotFound,
   recordOf,
   rowOf,
+  written,
 } from '../db/repository/index.ts';
 import {
   customers,
@@ -96,10 +96,10 @@ export const quoteRecord = {
 const openStatement = prepared(
   'quotes.open',
   ($: Params<RecordKey & { openedAt: string }>): SQL<{ body: Json<Quote> }> => sql`
-    update ${quotes} set open_count = ${quotes.openCount} + 1,
+    with written as (update ${quotes} set open_count = ${quotes.openCount} + 1,
       first_opened_at = least(${quotes.firstOpenedAt}, ${$.openedAt}::timestamptz),
       last_opened_at = greatest(${quotes.lastOpenedAt}, ${$.openedAt}::timestamptz)
-    where ${recordOf(liveQuotes, $)} and ${quotes.status} = 'published' returning ${jsonRow(quoteView.fields)} as body`,
+      where ${recordOf(liveQuotes, $)} and ${quotes.status} = 'published' returning *) ${written(quoteView)}`,
 );
 
 /**

@@ -2,10 +2,10 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { OrganizationScope, Queries } from '../pool/scope.ts';
 import { isId } from '../sql/ids.ts';
-import { type Fields, type Json, jsonRow, parseJson } from '../sql/json.ts';
+import { type Fields, type Json, parseJson } from '../sql/json.ts';
 import { type Params, prepared, unprepared } from '../sql/statement.ts';
 import type { Resource, TenantTable } from '../tables/resource.ts';
-import { type RecordKey, recordNotFound, recordOf, rowOf, tableName, type View } from './view.ts';
+import { type RecordKey, recordNotFound, recordOf, rowOf, tableName, type View, written } from './view.ts';
 import type { Body } from './write.ts';
 
 /** Out of lists and lookups, back into them, and away for good. */
@@ -26,7 +26,7 @@ export function defineArchive<T = Archived>(
   const statement = prepared(
     `${tableName(resource)}.archive`,
     ($: Params<RecordKey>): SQL<Body<T>> => sql`
-      update ${table} set archived_at = now() where ${recordOf(resource, $)} returning ${jsonRow(fields)} as body`,
+      with written as (update ${table} set archived_at = now() where ${recordOf(resource, $)} returning *) ${written({ table, fields })}`,
   );
   return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<T>> => {
     const [row] = isId(id) ? await db.write(statement, { organizationId, id }) : [];
@@ -47,9 +47,8 @@ export function defineRestore<T, Values extends object = Record<never, never>>(
   const statement = prepared(
     `${tableName(view)}.restore`,
     ($: Params<RecordKey & Values>): SQL<Body<T>> => sql`
-      update ${table} set archived_at = null
-      where ${rowOf(view, $)} and ${table.archivedAt} is not null and ${condition($)}
-      returning ${jsonRow(view.fields)} as body`,
+      with written as (update ${table} set archived_at = null
+        where ${rowOf(view, $)} and ${table.archivedAt} is not null and ${condition($)} returning *) ${written(view)}`,
   );
   return async (
     { db, organizationId }: OrganizationScope,
@@ -79,9 +78,8 @@ export function definePurge<T>(resource: Resource<ArchivableTable>, fields: Fiel
   const statement = prepared(
     `${tableName(resource)}.purge`,
     ($: Params<{ organizationId: string; ids: string[]; before: string }>): SQL<Body<T>> => sql`
-      delete from ${table} where ${table.organizationId} = ${$.organizationId}
-        and ${table.id} = any(${$.ids}::uuid[]) and ${table.archivedAt} < ${$.before}::timestamptz
-      returning ${jsonRow(fields)} as body`,
+      with written as (delete from ${table} where ${table.organizationId} = ${$.organizationId}
+        and ${table.id} = any(${$.ids}::uuid[]) and ${table.archivedAt} < ${$.before}::timestamptz returning *) ${written({ table, fields })}`,
   );
   return async (db: Queries, before: string, limit: number): Promise<T[]> => {
     const due = await db.read(dueStatement, { before, limit });

@@ -1,5 +1,5 @@
 import { getTableName, type Placeholder, type SQL, sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import { type ApiError, notFound } from '../../contract/errors.ts';
 import { isId } from '../sql/ids.ts';
 import { type Fields, type Json, selectList } from '../sql/json.ts';
@@ -14,7 +14,7 @@ export type View<T, Table extends TenantTable = TenantTable> = Resource<Table> &
 /** Names one record. */
 export type RecordKey = { organizationId: string; id: string };
 
-/** The placeholder of the organization's id. Every statement on a tenant table has it. */
+/** `$.organizationId`, for fields and filters, which get no `$`. Every statement on a tenant table has one of them. */
 export const organizationParam = sql.placeholder('organizationId');
 
 export const tableName = ({ table }: Pick<Resource, 'table'>): string => getTableName(table);
@@ -32,16 +32,17 @@ export const rowOf = ({ table }: Pick<Resource, 'table'>, $: Params<RecordKey>):
 export const recordOf = (resource: Resource, $: Params<RecordKey>): SQL =>
   sql`${rowOf(resource, $)} and ${resource.visible}`;
 
-/**
- * The bodies of rows, one each; `source` is a `from` and what follows it, `others` are other columns after a comma. A list of
- * products costs 0.89 of what it costs with `jsonRow`.
- */
+/** The bodies of rows, one each; `source` is a `from` and what follows it, `others` are other columns after a comma. */
 export const selectBodies = <T>(
   { fields }: Pick<View<T>, 'fields'>,
   source: SQL,
   others: SQL = sql``,
 ): SQL<{ body: Json<T> }> =>
   sql`select row_to_json(item) as body${others} from (select ${selectList(fields)} ${source}) item`;
+
+/** Those of `with written as (… returning *)`: Citus accepts no `to_char` in `returning`. */
+export const written = (view: { table: PgTable; fields: Fields<unknown> }): SQL =>
+  selectBodies(view, sql`from written as ${view.table}`);
 
 /** A column of another record, which a column of this table refers to; null without it. The other may be archived. */
 export const named = (value: PgColumn | SQL, other: TenantTable, reference: PgColumn): SQL =>

@@ -2,11 +2,11 @@ import { sql } from 'drizzle-orm';
 import { LostRace, type OrganizationScope } from '../pool/scope.ts';
 import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
-import { type Json, jsonRow } from '../sql/json.ts';
+import type { Json } from '../sql/json.ts';
 import { assignments, columnList, rowValues, type Storable, valueList } from '../sql/row.ts';
 import { nameOfParts, type Params, prepared, statementsBySet, unprepared } from '../sql/statement.ts';
 import { defineGet } from './get.ts';
-import { type RecordKey, recordOf, tableName, type View } from './view.ts';
+import { type RecordKey, recordOf, tableName, type View, written } from './view.ts';
 
 /**
  * Writes of one record, one statement each. Triggers move `updated_at`, drop what changes nothing, and keep counts and search
@@ -16,8 +16,8 @@ import { type RecordKey, recordOf, tableName, type View } from './view.ts';
 export type Body<T> = { body: Json<T> };
 
 /**
- * Builds the function that creates a record of these columns, under an id that the caller generates. The view reads no other
- * table: a cluster takes no subselect in the `returning` of an insert. It throws LostRace where a trigger drops the record.
+ * Builds the function that creates a record of these columns, under an id that the caller generates. It throws LostRace where a
+ * trigger drops the record.
  */
 export function defineCreate<T, Name extends string>(
   view: View<T>,
@@ -27,8 +27,8 @@ export function defineCreate<T, Name extends string>(
   const statement = prepared(
     name,
     ($: Params<RecordKey>) => sql<Body<T>>`
-      insert into ${view.table} (organization_id, id, ${columnList(columns)})
-      values (${$.organizationId}, ${$.id}, ${valueList(columns)}) returning ${jsonRow(view.fields)} as body`,
+      with written as (insert into ${view.table} (organization_id, id, ${columnList(columns)})
+        values (${$.organizationId}, ${$.id}, ${valueList(columns)}) returning *) ${written(view)}`,
   );
   return async <Input extends object>(
     { db, organizationId }: OrganizationScope,
@@ -59,7 +59,7 @@ export function defineUpdate<T, Name extends string>(
     return make(
       fields.length === allFields.length ? name : nameOfParts([name, ...fields]),
       ($: Params<RecordKey>) => sql<Body<T>>`
-        update ${view.table} set ${assignments(chosen)} where ${recordOf(view, $)} returning ${jsonRow(view.fields)} as body`,
+        with written as (update ${view.table} set ${assignments(chosen)} where ${recordOf(view, $)} returning *) ${written(view)}`,
       { isOnce },
     );
   });

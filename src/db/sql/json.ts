@@ -29,14 +29,5 @@ export const selectList = (fields: Readonly<Record<string, PgColumn | SQL>>): SQ
     sql`, `,
   );
 
-/** The text of one JSON object, byte for byte as row_to_json() writes it. */
-export function jsonText<T>(fields: Fields<T>): SQL<string> {
-  const members = Object.entries<PgColumn | SQL>(fields).map(
-    ([name, source], index) =>
-      sql`${sql.raw(`'${index > 0 ? ',' : '{'}"${name}":'`)}, coalesce(to_json(${fieldValue(source)}), 'null')`,
-  );
-  return sql`concat(${sql.join(members, sql`, `)}, '}')`;
-}
-
-/** For `returning`: Citus accepts no subselect in the `returning` of an insert. */
-export const jsonRow = <T>(fields: Fields<T>): SQL<Json<T>> => sql`${jsonText(fields)}::json`;
+export const jsonRow = <T>(fields: Fields<T>): SQL<Json<T>> =>
+  sql`(select row_to_json(item) from (select ${selectList(fields)}) item)`;
