@@ -98,7 +98,8 @@ test('a server that becomes the coordinator keeps every row, and serves on', asy
     });
     expect((await agency.patch(`/v1/customers/${body.id}`, { summary: 'Lima' })).status).toBe(200);
     expect((await agency.get('/v1/customers?query=lima')).body.data).toMatchObject([{ id: body.id }]);
-    expect((await agency.get('/v1/customers')).body.pagination.total).toBe(2);
+    const populated = (before.get('customers')?.length ?? 0) / agencies.length;
+    expect((await agency.get('/v1/customers')).body.pagination.total).toBe(populated + 1);
   }
   expect(await findDrift(service, ...agencies)).toEqual([]);
 });
