@@ -26,12 +26,12 @@ const PROBE = `
     profiler.start();
   });`;
 
-const REQUESTS = 1_000;
-/** Compiled code that V8 replaces is garbage too, in some rounds. What a request leaves is in all. */
-const ROUNDS = 5;
-const MAX_BYTES_PER_REQUEST = 1_000;
+const REQUESTS = 500;
+/** What V8 replaces as it compiles is garbage too: in some rounds, and of zod's parser of a query for 3,000 lists. */
+const ROUNDS = 10;
+const MAX_BYTES_PER_REQUEST = 500;
 
-test('a request leaves at most a kB in the old space', async () => {
+test('a request leaves at most half a kB in the old space', async () => {
   const agency = await service.agency();
   const { id } = await customer(agency);
   const port = await freePort();
@@ -76,7 +76,7 @@ test('a request leaves at most a kB in the old space', async () => {
   let number = 0;
   const kinds = {
     get: () => ask('GET', `/v1/customers/${id}`),
-    list: () => ask('GET', '/v1/customers?limit=25'),
+    list: () => ask('GET', '/v1/customers?limit=5'),
     create: () => {
       number += 1;
       const contacts = [{ identifierType: 'email', identifierValue: `ana${number}@example.com` }];
