@@ -30,9 +30,6 @@ import {
 export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   recordRoutes(app, {
     path: '/conversations',
-    name: 'Conversation',
-    plural: 'Conversations',
-    noun: 'conversation',
     title: 'a conversation',
     record: ConversationRecord,
     query: ConversationListQuery,

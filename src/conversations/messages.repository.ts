@@ -110,7 +110,7 @@ type Store = (typeof stores)[keyof typeof stores];
 /** The delivery fields of a message that its store has no column for. */
 const misplaced = (store: Store, { delivery }: ConversationMessagePut, path: string) =>
   Object.entries(delivery ?? {})
-    .filter(([field, value]) => value !== undefined && value !== null && !(field in store.delivery))
+    .filter(([field, value]) => value != null && !(field in store.delivery))
     .map(([field]) => ({
       path: `${path}.delivery.${field}`,
       message: "is not kept for this conversation's channel",
@@ -131,13 +131,20 @@ const lockStatement = prepared(
     order by ${conversations.id} for no key update`,
 );
 
-/** Inserts the new messages, and updates the stored ones. */
+/**
+ * Inserts the new messages, and updates the stored ones.
+ * @param pathOf where the message of an index is in the request
+ * @throws VALIDATION_FAILED naming delivery fields of the other store
+ */
 async function writeMessages(
   { db, organizationId }: OrganizationScope,
   { id, chainId }: Thread,
   store: Store,
   sent: readonly ConversationMessageImport[],
+  pathOf: (index: number) => string,
 ): Promise<ImportedMessages> {
+  const errors = sent.flatMap((message, index) => misplaced(store, message, pathOf(index)));
+  if (errors.length > 0) throw validationFailed(errors);
   const messages = JSON.stringify(sent.map(({ delivery, ...message }) => ({ ...message, ...delivery })));
   const written = await db.write(store.write, { organizationId, conversationId: id, messages });
   const inserted = written.filter(({ isNew }) => isNew).length;
@@ -147,12 +154,11 @@ async function writeMessages(
 
 /**
  * Locks the conversation, and runs `work` on its message store.
- * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store
+ * @throws CONVERSATION_NOT_FOUND
  */
 const underLock = <Result>(
   scope: OrganizationScope,
   id: string,
-  messages: readonly { path: string; message: ConversationMessagePut }[],
   work: (scope: OrganizationScope, store: Store, thread: Thread) => Promise<Result>,
 ): Promise<Result> =>
   inTransaction(scope, async (within) => {
@@ -164,10 +170,7 @@ const underLock = <Result>(
     ]);
     const thread = locked.find((each) => each.id === id.toLowerCase());
     if (!thread) throw recordNotFound(threads, id);
-    const store = thread.channel === 'whatsapp' ? stores.whatsapp : stores.others;
-    const errors = messages.flatMap(({ message, path }) => misplaced(store, message, path));
-    if (errors.length > 0) throw validationFailed(errors);
-    return work(within, store, thread);
+    return work(within, thread.channel === 'whatsapp' ? stores.whatsapp : stores.others, thread);
   });
 
 /**
@@ -179,11 +182,8 @@ export const putMessages = (
   conversationId: string,
   messages: readonly ConversationMessageImport[],
 ): Promise<ImportedMessages> =>
-  underLock(
-    scope,
-    conversationId,
-    messages.map((message, index) => ({ message, path: `body.data[${index}]` })),
-    (within, store, thread) => writeMessages(within, thread, store, messages),
+  underLock(scope, conversationId, (within, store, thread) =>
+    writeMessages(within, thread, store, messages, (index) => `body.data[${index}]`),
   );
 
 /**
@@ -196,8 +196,8 @@ export const putMessage = (
   id: string,
   input: ConversationMessagePut,
 ): Promise<Put<ConversationMessageRecord>> =>
-  underLock(scope, conversationId, [{ message: input, path: 'body' }], async (within, store, thread) => {
-    const { inserted } = await writeMessages(within, thread, store, [{ ...input, id }]);
+  underLock(scope, conversationId, async (within, store, thread) => {
+    const { inserted } = await writeMessages(within, thread, store, [{ ...input, id }], () => 'body');
     const { organizationId } = within;
     const [row] = await within.db.read(store.get, { organizationId, conversationId, id });
     if (!row) throw new Error('A message was written and is not found.');
@@ -213,7 +213,7 @@ export const lockMessage = (
   conversationId: string,
   id: string,
 ): Promise<Json<ConversationMessageRecord> | undefined> =>
-  underLock(scope, conversationId, [], async ({ db, organizationId }, store) => {
+  underLock(scope, conversationId, async ({ db, organizationId }, store) => {
     const [row] = await db.read(store.get, { organizationId, conversationId, id });
     return row?.body;
   });
@@ -255,17 +255,17 @@ const chainOf = ($: Params<RecordKey>): SQL => sql`
   where ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = (
     select ${conversations.chainId} from ${conversations} where ${rowOf(threads, $)})`;
 
-type TranscriptValues = RecordKey & { limit: number };
+type TranscriptValues = RecordKey & Position & { limit: number };
 
 /** The transcript index of a store finds the newest messages of each thread. */
-const transcript = (fields: Fields<unknown>, $: Params<TranscriptValues>, before?: Params<Position>) =>
+const transcript = (fields: Fields<unknown>, $: Params<TranscriptValues>) =>
   sql<{ text: string }>`with
     threads as materialized (${chainOf($)}),
     newest as (
       select message.* from threads cross join lateral (${fromStores(
         fields,
         ({ conversationId, createdAt, arrival }) => sql`${conversationId} = threads.id
-          ${before ? sql`and (${createdAt}, ${arrival}) < (${before.createdAt}::timestamptz, ${before.arrival}::bigint)` : sql``}
+          and (${createdAt}, ${arrival}) < (${$.createdAt}::timestamptz, ${$.arrival}::bigint)
           order by ${createdAt} desc nulls last, ${arrival} desc nulls last limit ${$.limit}`,
       )}) message
       order by message.created_at desc, message.arrival desc
@@ -291,13 +291,13 @@ const positionStatement = prepared(
 );
 
 /**
- * The position that messages are to be before: that of a message, or a timestamp.
+ * The position that messages are to be before: that of a message, a timestamp, or the end.
  * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED for a message of another transcript
  */
 async function positionOf(
   { db, organizationId }: OrganizationScope,
   id: string,
-  before: string,
+  before = 'infinity',
 ): Promise<Position> {
   if (!isId(before)) return { createdAt: before, arrival: '0' };
   const [position] = await db.read(positionStatement, { organizationId, id, messageId: before });
@@ -315,10 +315,7 @@ async function positionOf(
  * It throws CONVERSATION_NOT_FOUND and VALIDATION_FAILED.
  */
 function defineTranscript<Message extends ConversationMessage>(name: string, fields: Fields<Message>) {
-  const newest = prepared(name, ($: Params<TranscriptValues>) => transcript(fields, $));
-  const earlier = prepared(`${name} before`, ($: Params<TranscriptValues & Position>) =>
-    transcript(fields, $, $),
-  );
+  const statement = prepared(name, ($: Params<TranscriptValues>) => transcript(fields, $));
   return async (
     scope: OrganizationScope,
     id: string,
@@ -326,11 +323,8 @@ function defineTranscript<Message extends ConversationMessage>(name: string, fie
   ): Promise<Json<{ data: Message[]; total: number }>> => {
     const { db, organizationId } = scope;
     if (!isId(id)) throw recordNotFound(threads, id);
-    const values = { organizationId, id, limit };
-    const [row] =
-      before === undefined
-        ? await db.read(newest, values)
-        : await db.read(earlier, { ...values, ...(await positionOf(scope, id, before)) });
+    const position = await positionOf(scope, id, before);
+    const [row] = await db.read(statement, { organizationId, id, limit, ...position });
     if (!row) throw recordNotFound(threads, id);
     return jsonOf(row.text);
   };

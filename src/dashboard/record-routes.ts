@@ -15,38 +15,15 @@ import { ArchivedRecord, OrganizationParams, uuidParams } from './params.ts';
 
 /** Routes of a record whose id the caller generates: list, GET, PUT, PATCH and DELETE. */
 
-type Functions<
-  Response extends z.ZodType,
-  Query extends z.ZodType,
-  Body extends z.ZodType,
-  Patch extends z.ZodType,
-> = {
-  list: (scope: OrganizationScope, query: z.output<Query>) => Promise<Json<Page<z.output<Response>>>>;
-  get: (scope: OrganizationScope, id: string) => Promise<Json<z.output<Response>>>;
-  /** `get` under the record's lock. */
-  lock: (scope: OrganizationScope, id: string) => Promise<Json<z.output<Response>>>;
-  put: (scope: OrganizationScope, id: string, input: z.output<Body>) => Promise<Put<z.output<Response>>>;
-  update: (scope: OrganizationScope, id: string, input: z.output<Patch>) => Promise<Json<z.output<Response>>>;
-  /** Without it there is no DELETE. */
-  archive?: (scope: OrganizationScope, id: string) => Promise<Json<Archived>>;
-  notFound: ErrorCode;
-};
-
 type RecordRoutes<
   Response extends z.ZodType,
   Query extends z.ZodType,
   Body extends z.ZodType,
   Patch extends z.ZodType,
 > = {
-  /** `/quotes` */
+  /** `/pipeline-stages`, the list of `listPipelineStages`. */
   path: string;
-  /** `Quote`, as in `putQuote` and `quoteId`. */
-  name: string;
-  /** `Quotes`, as in `listQuotes`. */
-  plural: string;
-  /** `quote` */
-  noun: string;
-  /** `a quote` */
+  /** `a pipeline stage`, the record of `putPipelineStage` and `pipelineStageId`. */
   title: string;
   record: Response;
   query: Query;
@@ -60,12 +37,26 @@ type RecordRoutes<
   archived?: string;
   /** Codes of a rejected PUT. */
   conflicts?: ErrorCode[];
-  functions: Functions<Response, Query, Body, Patch>;
+  functions: {
+    list: (scope: OrganizationScope, query: z.output<Query>) => Promise<Json<Page<z.output<Response>>>>;
+    get: (scope: OrganizationScope, id: string) => Promise<Json<z.output<Response>>>;
+    /** `get` under the record's lock. */
+    lock: (scope: OrganizationScope, id: string) => Promise<Json<z.output<Response>>>;
+    put: (scope: OrganizationScope, id: string, input: z.output<Body>) => Promise<Put<z.output<Response>>>;
+    update: (
+      scope: OrganizationScope,
+      id: string,
+      input: z.output<Patch>,
+    ) => Promise<Json<z.output<Response>>>;
+    /** Without it there is no DELETE. */
+    archive?: (scope: OrganizationScope, id: string) => Promise<Json<Archived>>;
+    notFound: ErrorCode;
+  };
 };
 
-const idNameOf = (name: string): string => `${name.charAt(0).toLowerCase()}${name.slice(1)}Id`;
-
-const idIn = (params: unknown, idName: string): string => String((params as Record<string, string>)[idName]);
+/** `pipeline stage` and `/pipeline-stages` are `PipelineStage` and `PipelineStages`. */
+const inPascalCase = (words: string): string =>
+  words.replaceAll(/\W?\b(\w)/g, (_start, letter: string) => letter.toUpperCase());
 
 const orUndefined = (error: unknown): undefined => {
   if (error instanceof ApiError && error.status === 404) return;
@@ -81,23 +72,14 @@ export function recordRoutes<
   Patch extends z.ZodType,
 >(
   untyped: FastifyInstance,
-  {
-    path,
-    name,
-    plural,
-    noun,
-    title,
-    record,
-    query,
-    body,
-    patch,
-    ...texts
-  }: RecordRoutes<Response, Query, Body, Patch>,
+  { path, title, record, query, body, patch, ...texts }: RecordRoutes<Response, Query, Body, Patch>,
 ): void {
   const app = untyped.withTypeProvider<ZodTypeProvider>();
   const { listed, note, archived = '', conflicts = [] } = texts;
   const { list, get, lock, put, update, archive, notFound } = texts.functions;
-  const idName = idNameOf(name);
+  const noun = title.replace(/^an? /, '');
+  const name = inPascalCase(noun);
+  const idName = `${name.charAt(0).toLowerCase()}${name.slice(1)}Id`;
   const one = `${path}/:${idName}`;
   const params = uuidParams(idName);
 
@@ -105,7 +87,7 @@ export function recordRoutes<
     path,
     {
       schema: {
-        operationId: `list${plural}`,
+        operationId: `list${inPascalCase(path)}`,
         summary: `List ${path.slice(1).replaceAll('-', ' ')}`,
         description: listed,
         params: OrganizationParams,
@@ -132,7 +114,7 @@ export function recordRoutes<
         response: responses({ status: 200, schema: record, description: `The ${noun}.` }),
       },
     },
-    async (request, reply) => sendJson(reply, await get(request.scope, idIn(request.params, idName))),
+    async (request, reply) => sendJson(reply, await get(request.scope, String(request.params[idName]))),
   );
 
   app.put(
@@ -156,7 +138,7 @@ export function recordRoutes<
       },
     },
     async (request, reply) => {
-      const id = idIn(request.params, idName);
+      const id = String(request.params[idName]);
       const { created, body } = await putIfMatch(
         request,
         (scope) => lock(scope, id).catch(orUndefined),
@@ -183,7 +165,7 @@ export function recordRoutes<
       },
     },
     async (request, reply) =>
-      sendIfMatch(request, reply, lock, idIn(request.params, idName), (scope, id) =>
+      sendIfMatch(request, reply, lock, String(request.params[idName]), (scope, id) =>
         update(scope, id, request.body as z.output<Patch>),
       ),
   );
@@ -205,6 +187,6 @@ export function recordRoutes<
         }),
       },
     },
-    async (request, reply) => sendIfMatch(request, reply, lock, idIn(request.params, idName), archive),
+    async (request, reply) => sendIfMatch(request, reply, lock, String(request.params[idName]), archive),
   );
 }

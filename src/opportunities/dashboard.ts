@@ -6,9 +6,6 @@ import { OpportunityListQuery, OpportunityPut, OpportunityRecord, OpportunityUpd
 export const opportunityDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   recordRoutes(app, {
     path: '/opportunities',
-    name: 'Opportunity',
-    plural: 'Opportunities',
-    noun: 'opportunity',
     title: 'an opportunity',
     record: OpportunityRecord,
     query: OpportunityListQuery,

@@ -6,9 +6,6 @@ import { PipelineStage, PipelineStageListQuery, PipelineStagePut, PipelineStageU
 export const pipelineStageRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   recordRoutes(app, {
     path: '/pipeline-stages',
-    name: 'PipelineStage',
-    plural: 'PipelineStages',
-    noun: 'stage',
     title: 'a pipeline stage',
     record: PipelineStage,
     query: PipelineStageListQuery,

@@ -45,9 +45,6 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
 
   recordRoutes(app, {
     path: '/quotes',
-    name: 'Quote',
-    plural: 'Quotes',
-    noun: 'quote',
     title: 'a quote',
     record: Quote,
     query: QuoteRecordListQuery,

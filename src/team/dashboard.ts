@@ -6,9 +6,6 @@ import { TeamMember, TeamMemberListQuery, TeamMemberPut, TeamMemberUpdate } from
 export const teamDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   recordRoutes(app, {
     path: '/team-members',
-    name: 'TeamMember',
-    plural: 'TeamMembers',
-    noun: 'member',
     title: 'a team member',
     record: TeamMember,
     query: TeamMemberListQuery,

@@ -53,7 +53,7 @@ const AIMS: Record<string, { files: number; lines: number }> = {
   'A filter': { files: 5, lines: 21 },
   'A limit': { files: 1, lines: 1 },
   'An error code': { files: 6, lines: 18 },
-  'A resource that `/v1` only reads': { files: 11, lines: 139 },
+  'A resource that `/v1` only reads': { files: 11, lines: 136 },
   'A resource that `/v1` writes': { files: 8, lines: 160 },
 };
 
