@@ -71,7 +71,7 @@ describe('npm run migration', () => {
   test('writes the trigger that moves updated_at, of a new table', async () => {
     const notes =
       "export const notes = pgTable('notes', { ...record() }, (table) => [primary('notes_pkey', table)]);\n";
-    const last = '/** The team. It is small';
+    const last = 'export const teamMembers = pgTable(';
     const copy = copyOfTheCode(edit([TABLES, last, `${notes}\n${last}`]));
     await run(copy, tool('migration', '--name', 'notes', ...WHY));
     expect(migration(copy, 'notes')).toMatch(
