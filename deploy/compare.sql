@@ -1,11 +1,11 @@
--- Counts, search rows and contact keys that do not follow from their records; no row where all is well. It reads all
--- records, and may run beside the service. docs/operating.md says when to run it. What to do with a row, by `kept_in`:
+-- Counts, search documents and contact keys that differ from their records; no rows if nothing differs. It reads all
+-- records, and can run beside the service. docs/operating.md says when to run it. What to do with a row, by `kept_in`:
 --
--- live_counts: add what is `missing` of the resource in `what` and its `value`:
+-- live_counts: add the `missing` number to the resource in `what` with its `value`:
 --   insert into live_counts (organization_id, resource, value, slot, live) values ('ORGANIZATION', 'WHAT', 'VALUE', 0, MISSING)
 --   on conflict (organization_id, resource, value, slot) do update set live = live_counts.live + excluded.live
--- searchable_…: delete the row whose id is `what`. Where the record is visible, change one of its texts by the API, and back.
--- customer_contact_keys: of an archived customer, delete its rows. Of a live one, PATCH its contacts to another list, and back.
+-- searchable_…: delete the row whose id is `what`. If the record is visible, change one of its texts over the API, and change it back.
+-- customer_contact_keys: if the customer is archived, delete its rows. If not, PATCH its contacts to another list, and back.
 select organization_id, 'live_counts' as kept_in, resource as what, value, coalesce(there, 0) - coalesce(counted, 0) as missing
 from (select organization_id, resource, value, sum(live) as counted from live_counts group by 1, 2, 3) as kept
 full join (

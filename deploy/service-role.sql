@@ -1,5 +1,5 @@
--- The role that the service works as: it reads and writes rows, and can neither change the schema nor empty a table.
--- Once for each database, as the owner who migrates it:
+-- The role of the service: it reads and writes rows, and can neither change the schema nor truncate a table.
+-- Run it once for each database, as the owner:
 --   psql "$DATABASE_DIRECT_URL" -v ON_ERROR_STOP=1 -v password=… -f deploy/service-role.sql
 create role crm_service login password :'password';
 create schema if not exists drizzle;

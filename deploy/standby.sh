@@ -1,6 +1,6 @@
 #!/bin/bash
-# Makes a data directory that follows the PostgreSQL on the given host: bash standby.sh HOST [anew]. Where there is one it
-# does nothing; `anew` deletes that. For the containers of docker-compose.yml, as the user postgres: docs/operating.md.
+# Creates a data directory that follows the PostgreSQL on HOST: bash standby.sh HOST [anew]. If a data directory exists, it does
+# nothing; `anew` deletes the old one. For the containers of docker-compose.yml, as the user postgres: docs/operating.md.
 set -euo pipefail
 primary=$1
 : "${REPLICATION_PASSWORD:?set REPLICATION_PASSWORD in .env, for example with openssl rand -hex 24}"
@@ -18,14 +18,14 @@ copy=/var/lib/postgresql/copy
 rm -rf "$copy"
 PGPASSWORD=$REPLICATION_PASSWORD pg_basebackup --host "$primary" --username crm_standby --pgdata "$copy" \
   --write-recovery-conf --slot standby --checkpoint fast
-# Commits of the primary wait for this name. Once promoted, this server waits for nobody.
+# Commits of the primary wait for this name. After its promotion, this server waits for no standby.
 sed -i '/^synchronous_standby_names/d' "$copy/postgresql.auto.conf"
 echo "cluster_name = 'standby'" >>"$copy/postgresql.auto.conf"
 
 mkdir -p "$PGDATA"
 chmod 700 "$PGDATA"
 find "$PGDATA" -mindepth 1 -delete
-# The last file says that all are there: a copy that was interrupted is made again.
+# This file comes last, so an interrupted copy is started again.
 find "$copy" -mindepth 1 -maxdepth 1 ! -name PG_VERSION -exec mv --target-directory="$PGDATA" {} +
 mv "$copy/PG_VERSION" "$PGDATA"
 rmdir "$copy"

@@ -22,7 +22,7 @@ TRIES = 6
 
 
 def call(method, path="", body=None):
-    """Sends a request, with retries. They have one Idempotency-Key, so a POST creates one product."""
+    """Sends a request, with retries. All attempts have one Idempotency-Key, so a POST creates one product."""
     headers = {
         "Authorization": "Bearer " + os.environ["CRM_API_KEY"],
         "Content-Type": "application/json",
@@ -47,7 +47,7 @@ def call(method, path="", body=None):
 
 
 def settled_products():
-    """Every product once: the walk is repeated until none came twice and the total did not change."""
+    """Returns every product once: repeats the walk until no product came twice and the total did not change."""
     for _ in range(10):
         found, rows, totals, offset = {}, 0, set(), 0
         while not totals or offset < max(totals):

@@ -9,7 +9,7 @@ import { CrmError, type CustomerContactCreate, createClient } from 'travel-agenc
 
 const crm = createClient({ apiKey: env.CRM_API_KEY ?? '', baseUrl: env.CRM_URL ?? 'http://localhost:3000' });
 
-/** The token makes a double click, or a form that is sent again, one customer. */
+/** With the token, a double click or a form that is sent again creates one customer. */
 const form = () => `<!doctype html><meta charset="utf-8"><form method="post">
   <input type="hidden" name="token" value="${randomUUID()}">
   <input name="name" placeholder="Nombre"> <input name="phone" placeholder="+52 55 1234 5678" required>

@@ -23,7 +23,7 @@ const { rows, since } = await crm.customers.changes(mirror.since);
 for (const customer of rows) mirror.customers[customer.id] = customer;
 mirror.since = since;
 
-// Archived customers are in no list of changes: once a day, byIds returns those that are left.
+// Lists of changes do not have archived customers: once a day, byIds returns the customers that remain.
 let gone = 0;
 if (Date.now() - mirror.checkedAt > DAY_MS) {
   const ids = Object.keys(mirror.customers);
@@ -33,7 +33,7 @@ if (Date.now() - mirror.checkedAt > DAY_MS) {
   gone = ids.length - left.length;
 }
 
-// In one step: a reader sees the old copy or the new one.
+// Atomically: a reader sees the old copy or the new one.
 await writeFile(`${path}.new`, JSON.stringify(mirror));
 await rename(`${path}.new`, path);
 console.log(`${Object.keys(mirror.customers).length} customers, ${rows.length} read, ${gone} gone`);

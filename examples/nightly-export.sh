@@ -11,8 +11,8 @@ page() { # 100 customers from an offset; curl honors Retry-After
     --header "Authorization: Bearer $CRM_API_KEY" "$CRM_URL/v1/customers?limit=100&offset=$1"
 }
 
-# A row that changes meanwhile moves to the front: it comes twice, or another one is missed.
-# So the walk is repeated until no row came twice and the total did not change.
+# A customer that changes meanwhile moves to the front: it comes twice, or another one is missed.
+# So the walk is repeated until no customer came twice and the total did not change.
 for _ in 1 2 3 4 5 6 7 8 9 10; do
   : >"$work/rows" && : >"$work/totals"
   offset=0 total=1

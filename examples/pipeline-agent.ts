@@ -1,6 +1,6 @@
 /**
- * An agent that reads the pipeline: a language model looks things up in the CRM to answer a question, and changes nothing. It
- * takes any model with tool calls behind an OpenAI-compatible address (`MODEL_URL`, `MODEL`, `MODEL_KEY`).
+ * An agent that reads the pipeline: a language model reads the CRM to answer a question, and changes nothing. It works with any
+ * model with tool calls behind an OpenAI-compatible URL (`MODEL_URL`, `MODEL`, `MODEL_KEY`).
  *   node pipeline-agent.ts "Which hot leads has nobody written to this week?"
  */
 import { argv, env } from 'node:process';
@@ -68,7 +68,7 @@ async function think(messages: Message[]): Promise<Message> {
   return choices[0].message;
 }
 
-/** The result of a tool, or its error: the model reads either, and can try again. */
+/** The result of a tool, or its error. The model reads both, and can try again. */
 async function use({ id, function: { name, arguments: given } }: ToolCall): Promise<Message> {
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
   const found = await Promise.resolve()

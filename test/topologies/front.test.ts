@@ -139,11 +139,11 @@ test('while its only instance is down, each request has an error that says what 
     status: 502,
     body: { error: { code: 'SERVICE_UNAVAILABLE', message } },
   });
-  const retry = 'retry shortly.';
-  expect(await send('GET', '/v1/team')).toEqual(down(`The service cannot answer right now; ${retry}`));
+  const retry = 'Retry shortly.';
+  expect(await send('GET', '/v1/team')).toEqual(down(`The service cannot handle the request right now. ${retry}`));
   for (const write of [create, () => send('DELETE', `/v1/customers/${body.id}`)])
     expect(await write()).toEqual(
-      down(`The service cannot answer right now, and nothing was written; ${retry}`),
+      down(`The service cannot handle the request right now. Nothing was written. ${retry}`),
     );
   await instance.start();
   expect((await create()).status).toBe(201);
@@ -160,7 +160,7 @@ test('while its only instance is down, each request has an error that says what 
   await new Promise<void>((done) => cut.listen(instance.port, '127.0.0.1', done));
   onTestFinished(() => void cut.close());
   const applied =
-    'The request may have been applied; retry with the same Idempotency-Key, or read before you retry.';
+    'The request may have been applied. Retry with the same Idempotency-Key, or read before you retry.';
   expect(await create()).toEqual(down(applied));
   expect(await send('DELETE', `/v1/customers/${body.id}`)).toEqual(down(applied));
 });
@@ -210,7 +210,7 @@ describe('what nginx itself returns is in the error shape', () => {
     await chmod(join(front.tls, 'privkey.pem'), 0o644);
     const { status, body } = await plain();
     expect([status, body.error.code]).toEqual([400, 'VALIDATION_FAILED']);
-    expect(body.error.message).toContain('HTTPS alone');
+    expect(body.error.message).toContain('Use HTTPS');
     const [response] = await once(
       request({
         host: '127.0.0.1',
