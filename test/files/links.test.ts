@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type LinkSecrets, createToken, readToken } from '../../src/files/links.ts';
+import { createToken, type LinkSecrets, readToken } from '../../src/files/links.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00.000Z');
 const FILE = {
