@@ -14,11 +14,11 @@ test('a contact whose + was not encoded, and so arrives as a space, is found; a 
   const agency = await service.agency();
   const { id } = await customer(agency, { contacts: [contact('whatsapp', '+13055550100')] });
   expect(idsOf((await agency.get('/v1/customers?contact=+13055550100')).body)).toEqual([id]);
-  const { status, body } = await agency.get('/v1/customers?contactType=email');
-  expect([status, body.error.details]).toEqual([
-    400,
-    [{ path: 'query.contactType', message: 'goes with contact, which is missing' }],
-  ]);
+  for (const list of ['customers', 'conversations']) {
+    const { status, body } = await agency.get(`/v1/${list}?contactType=email`);
+    const details = [{ path: 'query.contactType', message: 'goes with contact, which is missing' }];
+    expect([status, body.error.details], list).toEqual([400, details]);
+  }
 });
 
 test('a moment takes any offset, also with a + that was not encoded, and is compared to the millisecond', async () => {
@@ -38,31 +38,15 @@ test('a moment takes any offset, also with a + that was not encoded, and is comp
   expect(await totalOf('2026-03-01T11:00:00.501+01:00')).toBe(0);
 });
 
-test('since includes its timestamp and before excludes it: two periods that meet share no record and miss none', async () => {
-  const agency = await service.agency();
-  const { id } = await customer(agency);
-  const at = '2026-03-01T10:00:00.500Z';
-  await withoutTriggers(service.ownerUrl, (client) =>
-    client.query('update customers set updated_at = $1, created_at = $1 where id = $2', [at, id]),
-  );
-  const find = async (query: string) => {
-    const { data, pagination } = (await agency.get(`/v1/customers?${query}`)).body;
-    expect(data).toHaveLength(pagination.total);
-    return pagination.total;
-  };
-  for (const kind of ['created', 'updated']) {
-    expect(await find(`${kind}Since=${at}`)).toBe(1);
-    expect(await find(`${kind}Before=${at}`)).toBe(0);
-    expect(await find(`${kind}Before=2026-03-01T10:00:00.501Z`)).toBe(1);
-    expect(await find(`${kind}Since=2026-03-01T00:00:00Z&${kind}Before=2026-03-02T00:00:00Z`)).toBe(1);
-  }
-});
-
 test('ids are a hundred at most; an id again, in upper case or none at all finds nothing more', async () => {
   const agency = await service.agency();
   const { id } = await customer(agency);
   const find = (ids: string[]) => agency.get(`/v1/customers?ids=${ids.join()}`);
-  for (const ids of [[`%20${id}`, id], ['x', id.toUpperCase(), ''], Array(100).fill(id)])
+  for (const ids of [
+    [`%20${id}`, id],
+    ['x', id.toUpperCase(), ''],
+    [...Array(99).fill(agency.id), id],
+  ])
     expect(idsOf((await find(ids)).body)).toEqual([id]);
   for (const ids of [['x'], ['', '']])
     expect((await find(ids)).body).toMatchObject({ data: [], pagination: { total: 0 } });

@@ -102,10 +102,8 @@ const eachFieldAlone = (): Step[] =>
         const ids = [...kinds, ...(name.includes('{contactId}') ? ['contact' as const] : [])].map(first);
         const values = fc.uniqueArray(value, { minLength: 2, maxLength: 2, selector: JSON.stringify });
         const [drawn = []] = fc.sample(values, { seed, numRuns: 1 });
-        return drawn.flatMap((sent): Step[] => [
-          askedBy(0)(name, ids, { [field]: sent }),
-          { agency: 0, job: 'compare' },
-        ]);
+        const asked = drawn.map((sent): Step => askedBy(0)(name, ids, { [field]: sent }));
+        return [...asked, { agency: 0, job: 'compare' }];
       }),
     );
 
@@ -147,16 +145,29 @@ const whileClosed = (): Step[] => {
 export const seldom = (): Step[] => {
   const ask = askedBy(0);
   const draft = { title: 'x', status: 'draft', opportunityId: one };
+  const restores = [0, 1, 2].map((n) =>
+    ask('POST ~/customers/{customerId}/restore', [{ choose: 'customers', n, isArchived: true }]),
+  );
   return [
     // A tag, and one that has it in itself; a page that is not the first of what is searched.
     ask('GET /v1/customers', [], {}, { tag: WORDS[0] }),
     ask('GET /v1/customers', [], {}, { query: 'ana', offset: 1 }),
+    // Variants that change places, with a new one between them.
+    ask('PATCH ~/catalog/products/{productId}', [first('products')], {
+      variants: [{ label: 'A' }, { label: 'B' }],
+    }),
+    ask('PATCH ~/catalog/products/{productId}', [first('products')], {
+      variants: [{ id: { choose: 'variant', n: 1 } }, { label: 'C' }, { id: { choose: 'variant', n: 0 } }],
+    }),
     // An opportunity in another sales stage: each stage has its count.
     ask('PATCH ~/opportunities/{opportunityId}', [one], { salesStage: WORDS[1] }),
     ...['new', WORDS[1]].map((salesStage) => ask('GET /v1/opportunities', [], {}, { salesStage })),
     ask('GET /v1/catalog/products', [], {}, { destination: WORDS[1] }),
     ...(['createdBefore', 'updatedBefore'] as const).map((name) =>
       ask('GET /v1/customers', [], {}, { [name]: first('moment') }),
+    ),
+    ...[14, 15, 16, 17].map((n) =>
+      ask('GET /v1/conversations', [], {}, { updatedBefore: { choose: 'moment', n } }),
     ),
     // A name is that of the latest conversation which has one; and of the contact's own type.
     ask('POST /v1/customers', [], {
@@ -207,7 +218,8 @@ export const seldom = (): Step[] => {
     { agency: 0, job: 'purge' },
     { agency: 0, sql: 'delete', of: first('products'), text: '' },
     { agency: 0, job: 'compare' },
-    // Archived customers come back, the erased one not; and two become one, with what each had.
+    // Archived customers come back, the erased one not; and two become one, with what each had. That stays so, also where its
+    // contacts are free again.
     ...[0, 1].map((n) =>
       ask('POST /v1/customers', [], {
         summary: WORDS[n],
@@ -216,13 +228,20 @@ export const seldom = (): Step[] => {
       }),
     ),
     ask('DELETE /v1/customers/{customerId}', [first('customers')]),
-    ...[0, 1, 2].map((n) =>
-      ask('POST ~/customers/{customerId}/restore', [{ choose: 'customers', n, isArchived: true }]),
-    ),
+    ...restores,
     ...[1, 1, 2, 0].map((n) =>
       ask('POST ~/customers/{customerId}/merge', [first('customers')], { from: { choose: 'customers', n } }),
     ),
-    ask('GET ~/customers', [], {}, { archived: 'true' }),
+    ask('PATCH /v1/customers/{customerId}', [first('customers')], {
+      contacts: [{ identifierType: 'web', identifierValue: 'alone' }],
+    }),
+    ...restores,
+    ...[
+      {},
+      { query: '5512' },
+      { tag: 'both' },
+      ...['whatsapp', 'telefono'].map((contactType) => ({ contact: '+525512345678', contactType })),
+    ].map((query) => ask('GET ~/customers', [], {}, { ...query, archived: 'true' })),
     // An opening that was before the last.
     ...[MOMENTS[2], MOMENTS[0]].map((openedAt) => ask('POST ~/quotes/{quoteId}/opens', [one], { openedAt })),
     // An opportunity that is archived goes on having a customer, and a quote.

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-/** The seeded mistakes are for code that is there. `npm run test:mutants` sees whether the model finds them. */
+/** The seeded mistakes are for code that is there. `npm run test:mutants` sees whether the model, or the test that a patch names in its second line, finds them. */
 
 const patches = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.patch'));
 
@@ -13,6 +13,6 @@ test('there are mistakes of every kind', () => {
 
 test.each(patches)('%s says what it does wrong, and applies', (file) => {
   const path = join(import.meta.dirname, file);
-  expect(readFileSync(path, 'utf8')).toMatch(/^[^\n]+\.\n--- a\//);
+  expect(readFileSync(path, 'utf8')).toMatch(/^[^\n]+\.\n(test\/\S+\n)?--- a\//);
   execFileSync('git', ['apply', '--check', path], { stdio: 'pipe' });
 });

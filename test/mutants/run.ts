@@ -5,8 +5,9 @@ import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * Seeds each mistake of this folder in a copy of the tree, and runs the model there: `npm run test:mutants`. It fails where a
- * mistake is not seen, and where the model is red without one. Names of patches choose some, and leave that out.
+ * Seeds each mistake of this folder in a copy of the tree, and runs the model there, or the test that the patch names:
+ * `npm run test:mutants`. It fails where a mistake is not seen, and where the model is red without one. Names of patches choose
+ * some, and leave that out.
  */
 
 const folder = import.meta.dirname;
@@ -21,21 +22,25 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .split('\n')
   .filter(Boolean);
 
-/** What the model says of the tree with the patch: undefined where it is green, else the step that is red. */
+/** What the test says of the tree with the patch: undefined where it is green, else the step or the test that is red. */
 async function judge(patch?: string): Promise<string | undefined> {
   const copy = mkdtempSync(join(tmpdir(), 'crm-test-mutant-'));
   try {
     for (const file of files) cpSync(join(root, file), join(copy, file));
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
     if (patch) execFileSync('git', ['apply', patch], { cwd: copy });
-    const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--silent=true', 'test/model/model.test.ts'];
+    const [, test = 'test/model/model.test.ts'] =
+      /^(test\/\S+)\n/m.exec(patch ? readFileSync(patch, 'utf8') : '') ?? [];
+    const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--silent=true', test];
     await promisify(execFile)(process.execPath, vitest, { cwd: copy, maxBuffer: 2 ** 26 });
     return undefined;
   } catch (error) {
     const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colours of the report.
     const said = (stderr + stdout).replace(/\u001b\[\d+m/g, '');
-    const [, place] = /Caused by: Error: (.{0,140})/.exec(said) ?? [];
+    const [, place] =
+      /(?:Caused by: Error|FAIL .*\.test\.ts >) *:? ?(.{0,140})/.exec(said.replace(/ FAIL .*model.*/, '')) ??
+      [];
     if (place === undefined && !/Tests +1 failed/.test(said)) throw new Error(said.slice(-2_000));
     return place ?? 'an operation was always refused';
   } finally {
