@@ -171,47 +171,6 @@ describe('variants in a PATCH of the dashboard', () => {
     const read = async () => (await agency.get(`/v1${path}`)).body;
     return { agency, made, patch, read, ids: made.variants.map(({ id }: { id: string }) => id) };
   }
-  const BLANK = {
-    status: 'active',
-    capacityMin: null,
-    capacityMax: null,
-    currency: null,
-    description: null,
-    shortDescription: null,
-    durationDays: null,
-    durationHours: null,
-    includes: [],
-    excludes: [],
-    fromPrice: null,
-    priceMax: null,
-  };
-
-  test('are the whole list: one with an id is changed, one without is new, one that is left out is removed', async () => {
-    const { made, patch, read, ids } = await offered();
-    const [high, , low] = made.variants;
-    const sent = [
-      { id: ids[2].toUpperCase(), durationHours: 2.5, includes: null, fromPrice: null },
-      { label: 'Nueva' },
-      { id: ids[0], label: 'Muy alta', status: 'paused' },
-    ];
-    const { status, body } = await patch({ variants: sent });
-    expect(status).toBe(200);
-    const [, { id }] = body.variants;
-    expect(ids).not.toContain(id);
-    expect(body).toEqual({
-      ...made,
-      updatedAt: body.updatedAt,
-      variants: [
-        { ...low, position: 0, durationHours: 2.5, includes: [], fromPrice: null },
-        { ...BLANK, id: expect.any(String), label: 'Nueva', position: 1 },
-        { ...high, position: 2, label: 'Muy alta', status: 'paused' },
-      ],
-    });
-    expect(body.updatedAt > made.updatedAt).toBe(true);
-    expect(await read()).toEqual(body);
-    expect((await patch({ variants: [] })).body.variants).toEqual([]);
-  });
-
   test('that are sent back as they were read change nothing, and stay where another field is sent', async () => {
     const { made, patch, read } = await offered();
     const strict = { prefer: 'handling=strict' };

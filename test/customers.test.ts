@@ -20,9 +20,6 @@ const web = (value: string): Contact => contact('web', value);
 
 const create = async (agency: Agency, body: object) => (await agency.post(CUSTOMERS, body)).body;
 
-const values = (body: { contacts: Contact[] }): string[] =>
-  body.contacts.map(({ identifierValue }) => identifierValue);
-
 const statuses = (answers: Reply[]): Record<number, number> => {
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
@@ -200,24 +197,6 @@ describe('updateCustomer', () => {
     }
   });
 
-  test('customers that swap their contacts at once never share one, and none is answered with an error of ours', async () => {
-    const agency = await service.agency();
-    for (let round = 0; round < 5; round += 1) {
-      const [a, b] = [`a${round}`, `b${round}`];
-      const one = await create(agency, { contacts: [web(a), web(`one${round}`)] });
-      const other = await create(agency, { contacts: [web(b), web(`other${round}`)] });
-      const answers = await Promise.all([
-        agency.patch(`${CUSTOMERS}/${one.id}`, { contacts: [web(b), web(`one${round}`)] }),
-        agency.patch(`${CUSTOMERS}/${other.id}`, { contacts: [web(`other${round}`), web(a)] }),
-      ]);
-      for (const { status } of answers) expect([200, 409]).toContain(status);
-      const { body } = await agency.get(CUSTOMERS);
-      const all = body.data.flatMap(values);
-      expect(new Set(all).size).toBe(all.length);
-    }
-    expect(await findDrift(service, agency)).toEqual([]);
-  });
-
   test('that is archived while contacts are being added releases all of them', async () => {
     const agency = await service.agency();
     for (let round = 0; round < 10; round += 1) {
@@ -246,23 +225,6 @@ describe('updateCustomer', () => {
 });
 
 describe('a contact that another customer has', () => {
-  test('leaves every other contact of the rejected body free', async () => {
-    const agency = await service.agency();
-    await create(agency, { contacts: [web('taken')] });
-    const { id } = await create(agency, { contacts: [web('own')] });
-    for (let round = 0; round < 4; round += 1) {
-      const contacts = [web(`free-${round}`), web('taken'), web(`free too-${round}`)];
-      expect((await agency.post(CUSTOMERS, { contacts })).status).toBe(409);
-      expect((await agency.patch(`${CUSTOMERS}/${id}`, { contacts, city: 'Lima' })).status).toBe(409);
-    }
-    expect(await agency.get(`${CUSTOMERS}/${id}`)).toMatchObject({
-      body: { city: null, contacts: [web('own')] },
-    });
-    const contacts = [0, 1, 2, 3].flatMap((round) => [web(`free-${round}`), web(`free too-${round}`)]);
-    expect((await agency.post(CUSTOMERS, { contacts })).status).toBe(201);
-    expect(await findDrift(service, agency)).toEqual([]);
-  });
-
   test.each(['POST', 'PATCH'])(
     'and loses before a %s has asked for the owner is claimed after all',
     async (method) => {

@@ -11,7 +11,7 @@ import { eraseFiles } from '../src/jobs/erase-files.ts';
 import { readDocument } from './support/contract.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
 import { operationsBy, populate, run } from './support/operations.ts';
-import { attachment, conversation, customer, message, opportunity, quote } from './support/records.ts';
+import { attachment, conversation, message, opportunity, quote } from './support/records.ts';
 import type { Agency } from './support/service.ts';
 import { listen } from './support/socket.ts';
 import { hasWord, inDatabase, inFiles, postgresLog } from './support/words.ts';
@@ -185,20 +185,6 @@ test('after an erasure no table, file, log line or answer of any operation has t
   expect(hasText((await postgresLog(service)) ?? '')).toBe(false);
 
   expect(await dashboard.stored(other)).toEqual(neighbour);
-});
-
-test('an archived customer is erased, and its contact that another customer has now stays there', async () => {
-  const agency = await service.agency();
-  const contacts = [email('shared@example.com')];
-  const { id } = await customer(agency, { firstName: 'Ana', contacts });
-  await agency.delete(`/v1/customers/${id}`);
-  const heir = await customer(agency, { firstName: 'Eva', contacts });
-  const thread = await conversation(agency, { channel: 'email', contact: 'shared@example.com' });
-  const { body } = await dashboard.of(agency).post(`/customers/${id}/erase`);
-  expect(body.erased).toMatchObject({ contacts: 1, conversations: 0 });
-  expect((await agency.get(`/v1/customers/${heir.id}`)).body).toEqual(heir);
-  const found = await agency.get('/v1/conversations?query=shared');
-  expect(found.body.data).toMatchObject([{ id: thread.id, contact: 'shared@example.com' }]);
 });
 
 test('while the storage refuses, the customer says that the erasure is pending, and the job finishes it', async () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { useDashboard } from './support/dashboard.ts';
-import { customer, opportunity } from './support/records.ts';
+import { customer } from './support/records.ts';
 
 const { service, dashboard } = useDashboard();
 
@@ -96,19 +96,6 @@ test('an opportunity as the dashboard writes it and an integration reads it, unt
     body: { error: { code: 'OPPORTUNITY_NOT_FOUND' } },
   });
   expect((await agency.get('/v1/opportunities')).body.pagination.total).toBe(1);
-});
-
-test('both writers of the temperature at the same moment lose nothing of each other', async () => {
-  const agency = await service.agency();
-  const path = `/opportunities/${(await opportunity(agency, { temperature: 'warm' })).id}`;
-  const { patch, get } = dashboard.of(agency);
-  await Promise.all([
-    ...['cold', 'unknown', 'cold'].map((temperature) => patch(path, { temperature })),
-    ...['hot', 'discarded', 'hot'].map((temperatureOverride) => patch(path, { temperatureOverride })),
-  ]);
-  const { agentTemperature, temperatureOverride } = (await get(path)).body;
-  expect(['cold', 'unknown']).toContain(agentTemperature);
-  expect(['hot', 'discarded']).toContain(temperatureOverride);
 });
 
 test('no two live stages of an organization have one key: of simultaneous ones one wins', async () => {

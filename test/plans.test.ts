@@ -16,7 +16,7 @@ import { mergeCustomer } from '../src/privacy/merge.repository.ts';
 import { listAttachments } from '../src/quotes/attachments.repository.ts';
 import { createTestDatabase, type TestDatabase } from './support/databases.ts';
 import { loadDataSet, organizationId, recordId, rotatedConversation, TERMS } from './support/dataset.ts';
-import { FILE, type Filter, LISTS } from './support/operations.ts';
+import { FILE, type Filter, LISTS, setsOf } from './support/operations.ts';
 import { type Asked, statementOf } from './support/statements.ts';
 
 /** The plans of every read over loaded data: no scan does what an index can find, no sort what an index can order. */
@@ -156,13 +156,8 @@ const mostSorted = (nodes: readonly Node[]): number =>
       .map(({ Plans: [input] = [] }) => (input ? input['Actual Rows'] * input['Actual Loops'] : 0)),
   );
 
-function subsets<Item>([first, ...others]: readonly Item[]): Item[][] {
-  if (first === undefined) return [[]];
-  return subsets(others).flatMap((set) => [set, [first, ...set]]);
-}
-
 const cases = Object.entries(PLANNED).flatMap(([operation, { read, filters }]) =>
-  subsets(Object.keys(filters)).map((sent) => ({
+  setsOf(Object.keys(filters)).map((sent) => ({
     operation,
     sent,
     isOrdered: !sent.some((filter) => filters[filter]?.isUnordered),

@@ -310,14 +310,14 @@ describe('an export that was ended goes on with --resume, and is the same as one
     return { ended, asked: [...asked] };
   }
 
-  test.each([2, 8, 20, 34, 44])('killed at the %ith answer', async (at) => {
+  test.each([2, 20, 44])('killed at the %ith answer', async (at) => {
     expect(at).toBeLessThan(requests);
     const { ended } = await broken(`killed-${at}`, at, (_proxy, kill) => kill());
     expect(ended.code).toBeNull();
   });
 
-  test.each([12, 40])('by a dead network at the %ith answer, which says how to go on', async (at) => {
-    const { ended } = await broken(`dead-${at}`, at, (proxy) => proxy.lose(true));
+  test('by a dead network, which says how to go on', async () => {
+    const { ended } = await broken('dead', 30, (proxy) => proxy.lose(true));
     expect(ended.code).toBe(1);
     expect(ended.stderr).toMatch(/To continue: crm export --all -o \S+ --resume\n$/);
   });

@@ -17,6 +17,7 @@ import {
   OPERATIONS,
   pathOf,
   readList,
+  setsOf,
   type World,
   WRITTEN_ONCE,
 } from '../support/operations.ts';
@@ -138,11 +139,6 @@ test('no resource whose records can be archived shows archived ones', () => {
     ).toContain('"archived_at" is null');
 });
 
-/** None, each, each two, and all. */
-const setsOf = <Item>(items: readonly Item[]): Item[][] => {
-  const pairs = items.flatMap((one, place) => items.slice(place + 1).map((other) => [one, other]));
-  return [[], ...items.map((one) => [one]), ...pairs, ...(items.length > 2 ? [[...items]] : [])];
-};
 const idsOf = (data: { id: string }[]): string[] => data.map(({ id }) => id).sort();
 const filtered = Object.entries(lists).filter(
   ([, list]) => 'archive' in list || Object.keys({ ...list.filters, ...list.searched }).length > 0,

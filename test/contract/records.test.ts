@@ -127,13 +127,6 @@ describe.each(KINDS)('$name', ({ name, path }) => {
     expect(await total()).toBe(counted + 1);
   });
 
-  test('by 20 senders of one body creates one record, and does not touch it afterwards', async () => {
-    const { url, whole } = fresh();
-    const answers = await twentyTimes(() => call.put(url, whole));
-    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(19).fill(200), 201]);
-    for (const { body } of answers) expect(body).toEqual(answers[0]?.body);
-  });
-
   test.runIf(name.replace('PUT', 'DELETE') in OPERATIONS)(
     'brings back what a DELETE archived, once; among DELETEs the total knows whether',
     async () => {

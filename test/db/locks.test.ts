@@ -9,7 +9,7 @@ import type { Agency, Reply } from '../support/service.ts';
 
 const { service, dashboard } = useDashboard();
 
-const MEETINGS = Number(process.env.MEETINGS ?? 20);
+const MEETINGS = Number(process.env.MEETINGS ?? 12);
 const AT_ONCE = 6;
 
 type Write = () => Promise<Reply>;

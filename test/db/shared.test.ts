@@ -28,7 +28,7 @@ const BREAK = prepared(
 let db: Database;
 let queries: Queries;
 beforeEach(async () => {
-  db = openDatabase({ url: service.url, poolSize: 100, maxWaiting: 100, statementTimeout: 2_000 });
+  db = openDatabase({ url: service.url, poolSize: 100, maxWaiting: 100, statementTimeout: 1_000 });
   onTestFinished(db.close);
   queries = db.for((await service.agency()).id);
 });

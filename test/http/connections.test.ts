@@ -44,7 +44,7 @@ test('a connection more than there may be is closed, reported, and costs no othe
 
 describe('a server that ends', () => {
   test('accepts no connection, finishes what is under way, and then closes connections that sent nothing or a part of a request', async () => {
-    const { app, port, answer, asked } = await serve({ lingering: 2_000 });
+    const { app, port, answer, asked } = await serve({ lingering: 1_000 });
     const silent = open(port);
     const partial = open(port, 'GET /now HTTP/1.1\r\nHost:');
     const idle = open(port, GET('/now'));

@@ -393,7 +393,7 @@ const productFilters: Record<string, Filter> = {
   budgetTier: { values: ['mid', 'premium'], loaded: 'mid' },
   destination: {
     field: 'destinations',
-    values: [['Torres del Paine', 'x'], ['Playa']],
+    values: [['x', 'Torres del Paine'], ['Playa']],
     loaded: 'Torres del Paine',
     isUnordered: true,
   },
@@ -436,7 +436,7 @@ const LISTED: Record<string, Partial<List>> = {
     filters: {
       tag: {
         field: 'tags',
-        values: [['Luna de miel', 'x'], ['Playa']],
+        values: [['x', 'Luna de miel'], ['Playa']],
         loaded: 'luna de miel',
         isUnordered: true,
       },
@@ -608,12 +608,18 @@ export const archiveOf = (world: World, { archive = '' }: List, id: string): Pro
       .replace(/\{\w+\}/, id),
   });
 
+/** None, each, each two, and all. */
+export const setsOf = <Item>(items: readonly Item[]): Item[][] => {
+  const pairs = items.flatMap((one, place) => items.slice(place + 1).map((other) => [one, other]));
+  return [[], ...items.map((one) => [one]), ...pairs, ...(items.length > 2 ? [[...items]] : [])];
+};
+
 /** The two values of each filter: of the field as it is written, and as the parameter is sent. */
 export async function filterValues(agency: Agency, { filters }: Pick<List, 'filters'>) {
   const found: { name: string; field: string; written: readonly [unknown, unknown]; sent: string }[] = [];
   for (const [name, { field = name, values }] of Object.entries(filters)) {
     const written = typeof values === 'function' ? await values(agency) : values;
-    found.push({ name, field, written, sent: String([written[0]].flat()[0]) });
+    found.push({ name, field, written, sent: String([written[0]].flat().at(-1)) });
   }
   return found;
 }

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Service } from './service.ts';
@@ -47,7 +46,10 @@ let asked = 0;
  * fails comes first, with a word of its own: the log has values, and all that was said before stands in it too.
  */
 export async function postgresLog({ query }: Pick<Service, 'query'>): Promise<string | undefined> {
-  const path = join(tmpdir(), 'postgres', 'server.log');
+  // Each project of a run has a server of its own.
+  const [{ path } = { path: '' }] = await query<{ path: string }>(
+    `select current_setting('data_directory') || '/server.log' as path`,
+  );
   if (!existsSync(path)) return undefined;
   asked += 1;
   const control = `control ${process.pid} ${asked}`;
