@@ -56,8 +56,8 @@ async function full(): Promise<Agency> {
   const older = await conversation(agency, { contact: '+525500000001' });
   const { id } = await conversation(agency, { contact: '+525500000001', rotatedFrom: older.id });
   await service.query(
-    `insert into whatsapp_messages (organization_id, conversation_id, id, content, direction, message_type, created_at)
-     select $1, case when n < 200 then $2::uuid else $3::uuid end, gen_random_uuid(), 'Mensaje ' || n, 'inbound', 'text',
+    `insert into whatsapp_messages (organization_id, conversation_id, id, arrival, content, direction, message_type, created_at)
+     select $1, case when n < 200 then $2::uuid else $3::uuid end, gen_random_uuid(), n, 'Mensaje ' || n, 'inbound', 'text',
        '2026-10-01'::timestamptz + n / 3 * interval '1 s' from generate_series(1, 450) n`,
     [agency.id, older.id, id],
   );

@@ -135,14 +135,12 @@ export const attachmentsOf = ({ attachments }: Organization, quotes: readonly st
     .map((attachment) => pick('QuoteAttachment', attachment));
 
 /**
- * The messages of all threads of a chain, oldest first; those with one timestamp in the order in which they came, of whatsapp
- * first. The organization has them in the order in which they came.
+ * The messages of all threads of a chain, oldest first; those with one timestamp in the order in which they came, as the
+ * organization has them.
  */
 export const messagesOf = (organization: Organization, thread: Row): Fields[] => {
-  const channels = new Map(chainOf(organization, thread).map(({ id, channel }) => [id, channel]));
-  const placeOf = ({ createdAt, conversationId }: Fields): string =>
-    `${createdAt} ${channels.get(conversationId) === 'whatsapp' ? 0 : 1}`;
+  const threads = new Set(chainOf(organization, thread).map(({ id }) => id));
   return Object.values(organization.messages)
-    .filter(({ conversationId }) => channels.has(conversationId))
-    .toSorted((one, other) => placeOf(one).localeCompare(placeOf(other)));
+    .filter(({ conversationId }) => threads.has(conversationId))
+    .toSorted((one, other) => one.createdAt.localeCompare(other.createdAt));
 };
