@@ -11,15 +11,13 @@ import { send } from './send.ts';
 /** Keys, jobs and commands have connections of their own; `for` gives an organization a fair share of the others. */
 export type Database = Queries &
   Scopes & {
-    /** Why a request of the organization would be rejected now, or undefined. */
     rejection: (organizationId: string, kind: 'reads' | 'writes') => Rejection | undefined;
-    /** `total` and `idle` count connections, `running` and `waiting` tasks, `written` the writes since the start. */
+    /** `total` and `idle` connections, `running` and `waiting` tasks, and `written`: the writes since the start. */
     stats: () => { total: number; idle: number; written: number } & ReturnType<Scheduler['stats']>;
     close: () => Promise<void>;
   };
 
 export type DatabaseOptions = PoolOptions & {
-  /** Tasks that may wait for a connection, of all organizations together. */
   maxWaiting: number;
 };
 

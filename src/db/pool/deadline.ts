@@ -43,7 +43,6 @@ type DeadlineOptions = {
   canEnd: boolean;
 };
 
-/** Runs a task for `milliseconds` at most, or until its caller disconnects. */
 export function withDeadline<Result>(
   milliseconds: number,
   { caller, isShort = false, canEnd }: DeadlineOptions,

@@ -26,7 +26,6 @@ export function violatedConstraint(error: unknown): string | undefined {
 
 export const isUniqueViolation = (error: unknown): boolean => sqlState(error) === '23505';
 
-/** `pause`: before the next attempt. */
 export type Phase = 'queue' | 'connection' | 'running' | 'pause';
 
 /** The milliseconds of each phase, the last phase, and the latest statement. */

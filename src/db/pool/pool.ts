@@ -48,7 +48,6 @@ export function openPool(options: PoolOptions) {
     connectionString: options.url,
     max: options.poolSize,
     connectionTimeoutMillis: Math.min(SILENCE_MS, options.statementTimeout),
-    // A new connection prepares every statement again.
     idleTimeoutMillis: 300_000,
     keepAlive: true,
     pipeline: true,

@@ -4,10 +4,7 @@ import type { Deadline } from './deadline.ts';
 type Leaving = Pick<Deadline, 'leave'>;
 
 export type Scheduler = {
-  /**
-   * Runs the work when its queue gets a slot.
-   * @throws Rejection if the queue is full, or if the work waited too long in a flooded queue
-   */
+  /** @throws Rejection if the queue is full, or if the work waited too long in a flooded queue */
   run: <Result>(queue: string, work: () => Promise<Result>, deadline?: Leaving) => Promise<Result>;
   /** Why the next task of the queue would be rejected, or undefined. */
   rejection: (queue: string) => Rejection | undefined;
@@ -18,13 +15,12 @@ export type SchedulerOptions = {
   /** Tasks that may run at once, and that may wait, in all queues together. */
   capacity: number;
   maxWaiting: number;
-  /** A monotonic clock, in milliseconds. */
   now?: () => number;
 };
 
 /** A longer queue is flooded. One integration sends about so many requests at once. */
 export const CALM_LENGTH = 160;
-/** The maximum length of a flooded queue: enough that a free connection finds a task. */
+/** The maximum length of a flooded queue: a free connection still finds a task. */
 export const FLOOD_LENGTH = 16;
 /** A task of a flooded queue waits no longer than this and `CHECK_INTERVAL_MS`. */
 const FLOOD_TIMEOUT_MS = 80;
@@ -54,7 +50,6 @@ export function createScheduler({
   now = () => performance.now(),
 }: SchedulerOptions): Scheduler {
   const queues = new Map<string, Queue>();
-  /** The queues with waiting tasks, the next one first. */
   let waitingQueues: Queue[] = [];
   let running = 0;
   let waiting = 0;
@@ -94,7 +89,6 @@ export function createScheduler({
     queue.floodedUntil = now() + FLOOD_MS;
   }
 
-  /** A rejected task prolongs the flood of its queue. */
   function isFull(queue: Queue): boolean {
     const isLong = isFlooded(queue) && queue.waiting.length >= FLOOD_LENGTH;
     if (isLong) flood(queue);

@@ -1,9 +1,8 @@
 import pg from 'pg';
 import { migrateDatabase, type RunStatement, readMigrations, withMigrationLock } from './migrate.ts';
 
-/** Distributes the tables over the workers of a Citus cluster, by organization: docs/cluster.md. */
+/** See docs/cluster.md. */
 
-/** Copied to every node. */
 const REFERENCE_TABLE = 'organizations';
 /** All other tables are colocated with it: all rows of an organization are on one node. */
 const FIRST_TABLE = 'customers';
@@ -13,9 +12,9 @@ const LOCAL_TABLE = 'api_keys';
 export type Moved = { table: string; rows: number };
 
 /**
- * Applies pending migrations, and distributes the tables that are not distributed yet.
+ * Applies pending migrations, and distributes tables over the workers of a Citus cluster, by organization.
  * @param url the coordinator, not a pooler, as a superuser or the owner of the tables
- * @returns the tables that it distributed, with the number of their rows
+ * @returns the tables that were not distributed before, with the number of their rows
  * @throws MigrationError; Error, whose message says what the cluster lacks
  */
 export async function distributeDatabase(url: string, migrations = readMigrations()): Promise<Moved[]> {
@@ -58,7 +57,6 @@ async function setUp(client: pg.Client): Promise<void> {
   }
 }
 
-/** Distributes a new table before its foreign keys and triggers are created. */
 const runOnCluster: RunStatement = async (client, statement) => {
   await setUp(client);
   await client.query(statement);

@@ -22,7 +22,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 export type EmbeddedPostgres = {
   /** Connection string of its `postgres` database, over a Unix socket. */
   url: string;
-  /** The directory of its socket. */
   host: string;
   /** Ends running statements, and stops the server. */
   stop: () => Promise<void>;
@@ -71,8 +70,8 @@ function passingCapability(): string {
 }
 
 /**
- * The command line that runs a command as `owner`. The capability gives access to binaries and data below root's folders;
- * access(2), which PostgreSQL calls, respects it only with no_setuid_fixup.
+ * The command line that runs a command as `owner`. A capability opens root's folders, where binaries and data may be;
+ * access(2) respects it only with no_setuid_fixup.
  */
 function asOwner(owner: Owner | undefined, command: string, args: string[]): [string, string[]] {
   if (!owner) return [command, args];
@@ -108,7 +107,7 @@ const isListening = (socket: string): Promise<boolean> =>
     }).on('error', () => done(false));
   });
 
-/** Listens on the socket as a lock on the data: it ends with this process, however that ends. */
+/** A listening socket is a lock that ends with this process. */
 async function lockData(socket: string): Promise<Server> {
   if (await isListening(socket))
     throw new Error('The data directory is in use by another running instance of this service.');
@@ -120,14 +119,13 @@ async function lockData(socket: string): Promise<Server> {
   });
 }
 
-/** The data directory itself, unless its path is too long for a socket. */
 const socketDirectory = (data: string): string =>
   data.length <= MAX_SOCKET_DIRECTORY ? data : join(tmpdir(), `crm-${hash('sha256', data).slice(0, 12)}`);
 
 const INSTANCE_SOCKET = 'instance.sock';
 const POSTGRES_SOCKET = '.s.PGSQL.5432';
 
-/** The user of this process and root may connect as any role. Written at every start: the user may have changed. */
+/** The user of this process and root may connect as any role. The user may differ from the last start's. */
 async function writeAccess(data: string): Promise<void> {
   const users = [...new Set([userInfo().username, 'root'])];
   await writeFile(join(data, 'pg_ident.conf'), users.map((user) => `service "${user}" all\n`).join(''));
@@ -158,7 +156,7 @@ function writeLog(output: Readable, path: string) {
   let tail = '';
   const write = async (): Promise<void> => {
     let bytes: number | undefined;
-    // Nothing is awaited before: Node discards unread output of a process that has ended.
+    // No `await` before this: Node discards the unread output of an ended process.
     for await (const chunk of output as AsyncIterable<Buffer>) {
       tail = `${tail}${chunk}`.slice(-8_192);
       bytes ??= (await stat(path).catch(() => undefined))?.size ?? 0;
@@ -170,14 +168,13 @@ function writeLog(output: Readable, path: string) {
         await appendFile(path, chunk, { mode: 0o600 });
         bytes += chunk.length;
       } catch {
-        // The disk is full, for example. The server would block on unread output, so these lines are lost instead.
+        // A full disk, for example: unread output would block the server.
       }
     }
   };
   return { finished: write(), tail: () => tail };
 }
 
-/** Why the server did not start. */
 async function startError(data: string, log: string): Promise<string> {
   const lines = log.trim().split('\n');
   const error = lines.findLast((line) => /(FATAL|PANIC):/.test(line)) ?? lines.at(-1) ?? '';
@@ -186,7 +183,6 @@ async function startError(data: string, log: string): Promise<string> {
   return `process ${pid} runs, which ${join(data, 'postmaster.pid')} says is the server, and does not answer as one. If it is another program, delete that file; if it is PostgreSQL, end it; then start again.`;
 }
 
-/** Connection string of the server that the service runs on this data directory. */
 export const embeddedUrl = (directory: string): string =>
   databaseUrl(socketDirectory(resolve(directory)), 'postgres');
 
@@ -197,10 +193,10 @@ async function isReady(data: string, pid: number | undefined): Promise<boolean> 
 }
 
 const CHECK_INTERVAL_MS = 20;
-/** A server that takes longer to stop is killed, and recovers at the next start. */
+/** A server that takes longer is killed, and recovers at the next start. */
 const STOP_MS = 60_000;
 
-/** For a command: the server that the service runs on this data directory, or else a server of its own. */
+/** For commands: the server of the running service, or a new one. */
 export async function joinEmbeddedPostgres(directory: string): Promise<EmbeddedPostgres> {
   const host = socketDirectory(resolve(directory));
   if (!(await isListening(join(host, INSTANCE_SOCKET)))) return startEmbeddedPostgres(directory);
@@ -209,7 +205,7 @@ export async function joinEmbeddedPostgres(directory: string): Promise<EmbeddedP
 }
 
 /**
- * Starts the server on this data directory, which it creates the first time. A server of a crashed process is stopped first.
+ * Creates the data directory the first time, and stops a server that a crashed process left.
  * @param settings of postgresql.conf, such as `{ fsync: 'off' }`
  */
 export async function startEmbeddedPostgres(

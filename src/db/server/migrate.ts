@@ -4,17 +4,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { isLockTimeout, sqlState } from '../pool/errors.ts';
 
-/**
- * Reads drizzle-kit's folder, and writes Drizzle's table of applied migrations. Unlike Drizzle's migrator, it gives each file
- * its own transaction, or none if the file builds indexes concurrently.
- */
+/** Unlike Drizzle's migrator: each file has its own transaction, or none if it builds indexes concurrently. */
 
 export type Migration = {
-  /** The file's name without its extension. */
   tag: string;
   /** Milliseconds since 1970; its key in Drizzle's table. */
   when: number;
-  /** SHA-256 of the file. */
   hash: string;
   statements: readonly string[];
 };
@@ -43,8 +38,8 @@ const MIGRATION_LOCK = 7_210_455_317;
 export class MigrationError extends Error {}
 
 /**
- * Applies pending migrations. Several instances may start at once: one migrates, the others wait. An up-to-date database is
- * only read: the role then needs no rights to the schema.
+ * Applies pending migrations. Of several instances, one migrates and the others wait. If none is pending, the role needs no
+ * rights to the schema.
  * @param url not of a transaction pooler, which breaks session locks
  * @param run runs a statement, unless its migration builds indexes concurrently
  * @throws MigrationError
@@ -59,7 +54,7 @@ export async function migrateDatabase(
     connectionTimeoutMillis: 5_000,
     application_name: 'travel-agency-crm-api migrations',
   });
-  // Without a listener, a broken connection ends the process; the query that waits is rejected anyway.
+  // Without a listener, a broken connection ends the process.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -82,7 +77,6 @@ export async function migrateDatabase(
   }
 }
 
-/** Runs `work` while no instance migrates. */
 export async function withMigrationLock<Result>(
   client: pg.Client,
   work: () => Promise<Result>,
@@ -126,7 +120,6 @@ const otherHistory = (what: string): MigrationError =>
     `The database ${what}. Nothing was changed: use an empty database, or the version that made this one.`,
   );
 
-/** Hashes by `when`. */
 async function readApplied(client: pg.Client): Promise<Map<number, string>> {
   const { rows: tables } = await client.query(
     `select from pg_tables where schemaname = 'drizzle' and tablename = '__drizzle_migrations'`,
@@ -180,7 +173,7 @@ async function dropInvalid(client: pg.Client, index: string | undefined): Promis
   for (const { name } of rows) await client.query(`drop index concurrently ${name}`);
 }
 
-/** While a migration waits for a table, all statements on the table wait behind it: so it gives up soon, and retries. */
+/** All statements on a table wait behind a migration that waits for it: so it gives up soon, and retries. */
 const LOCK_TIMEOUT_MS = 300;
 const LOCK_ATTEMPTS = 60;
 const LOCK_PAUSE_MS = 700;

@@ -10,8 +10,7 @@ const PREPARED = { name: 'pooler.process', text: 'select pg_backend_pid() as pid
 type ConnectedClient = pg.Client & { processID: number | null };
 
 /**
- * Prepares a statement, blocks the server connection that has it with a second client, and runs the statement again: the
- * pooler has to move it to another server connection.
+ * Runs a prepared statement again while a second client blocks the server connection that has it.
  * @throws Error if the pooler loses prepared statements
  */
 export async function checkPooler(url: string): Promise<void> {

@@ -4,11 +4,9 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import type { Fields } from './json.ts';
 
-/** Maps the fields of a zod schema to the columns of a table. A field without a column of its type does not compile. */
-
 type ColumnsOf<Table extends PgTable> = Table['_']['columns'];
 
-/** Whether the column has values of the field's type, and can be null only if the field can. */
+/** Whether the column has the field's type, and is null only if the field can be. */
 type Fits<Column, Value> = Column extends PgColumn
   ? null extends JsonOf<Column>
     ? null extends Value
@@ -26,7 +24,6 @@ type JsonOf<Column extends PgColumn> =
     ? string | Extract<GetColumnData<Column>, null>
     : GetColumnData<Column>;
 
-/** The fields without a column of their name and type. */
 type WithoutColumn<Value, Table extends PgTable> = {
   [Name in keyof Value]-?: Name extends keyof ColumnsOf<Table>
     ? Fits<ColumnsOf<Table>[Name], Value[Name]> extends true
@@ -39,12 +36,11 @@ type WithoutColumn<Value, Table extends PgTable> = {
 type Sources<Value, Table extends PgTable> = Record<WithoutColumn<Value, Table>, PgColumn | SQL> &
   Partial<Record<keyof Value, PgColumn | SQL>>;
 
-/** Rejects properties that `Value` does not have. */
 type Only<Input, Value> = Input & Record<Exclude<keyof Input, keyof Value>, never>;
 
 /**
- * The fields of a response. Each field comes from the column of its name, or from `sources`.
- * @param sources of fields without a column (`displayName`, `contacts`), or in place of one
+ * The fields of a response. A field comes from the column of its name and type; without one, it does not compile.
+ * @param sources of fields without a column (`displayName`), or in place of one
  */
 export function fieldsOf<Schema extends z.ZodObject, Table extends PgTable, Input extends object>(
   schema: Schema,
@@ -63,10 +59,9 @@ export function fieldsOf<Schema extends z.ZodObject, Table extends PgTable, Inpu
   return Object.fromEntries(entries) as Fields<z.infer<Schema>>;
 }
 
-/** Columns, by their fields. */
 export type Columns<Name extends string = string> = Readonly<Record<Name, PgColumn>>;
 
-/** Whether a request may send null: a column of arrays that is never null stores an empty one. */
+/** A column of arrays stores an empty one for null. */
 type TakesNull<Column> = Column extends PgColumn
   ? null extends JsonOf<Column>
     ? true
@@ -75,7 +70,6 @@ type TakesNull<Column> = Column extends PgColumn
       : false
   : true;
 
-/** The nullable fields whose column does not take null. */
 type FieldsNotNull<Value, Table extends PgTable> = {
   [Name in keyof Value]-?: null extends Value[Name]
     ? Name extends keyof ColumnsOf<Table>
@@ -86,7 +80,7 @@ type FieldsNotNull<Value, Table extends PgTable> = {
     : never;
 }[keyof Value];
 
-/** `unknown` if every field has a column for its values; else a type whose name appears in the compiler's error. */
+/** `unknown`, or a type that names the fields in the compiler's error. */
 type Writable<Schema extends z.ZodObject, Table extends PgTable> =
   WithoutColumn<WrittenBy<Schema>, Table> extends never
     ? FieldsNotNull<z.infer<Schema>, Table> extends never
@@ -98,7 +92,7 @@ type WrittenBy<Schema extends z.ZodObject> = {
   [Name in keyof z.infer<Schema>]-?: NonNullable<z.infer<Schema>[Name]> | null;
 };
 
-/** The column of each field that a request writes. Zod's `omit` first removes the fields that are stored elsewhere. */
+/** The column of each field that a request writes. A field without a column of its type does not compile. */
 export function columnsOf<Schema extends z.ZodObject, Table extends PgTable>(
   schema: Schema & Writable<Schema, Table>,
   table: Table,

@@ -3,7 +3,6 @@ import { UUID } from '../../contract/fields.ts';
 
 const WHOLE = new RegExp(`^${UUID}$`);
 
-/** A UUIDv7: such ids grow with time. */
 export const newId = (): string => v7();
 
 export const isId = (text: string): boolean => WHOLE.test(text);

@@ -8,7 +8,6 @@ export type Json<T> = Buffer & { readonly [shape]: T };
 
 export const parseJson = <T>(json: Json<T>): T => JSON.parse(json.toString());
 
-/** @param text JSON of a `T` */
 export const jsonOf = <T>(text: string): Json<T> => Buffer.from(text) as Json<T>;
 
 export const toJson = <T>(value: T): Json<T> => jsonOf(JSON.stringify(value));

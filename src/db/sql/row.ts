@@ -39,7 +39,6 @@ export function sentRows(columns: Columns, json: SQLWrapper): SQL {
     with ordinality as sent(${columnList(columns)}, place)`;
 }
 
-/** A body whose every field has a column. */
 export type Storable<Body, Name extends string> = Body & Record<Exclude<keyof Body, Name>, never>;
 
 /** An array column that is never null stores an empty array for null. */

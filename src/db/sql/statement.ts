@@ -3,22 +3,18 @@ import { fillPlaceholders, is, Placeholder, type SQL, type SQLWrapper, sql } fro
 import { PgDialect } from 'drizzle-orm/pg-core';
 import type { QueryConfig } from 'pg';
 
-/** SQL that is composed once, when its module is loaded. Each of its values has a named placeholder. */
+/** SQL that is composed once, when its module is loaded. */
 export type Statement<Row, Values> = {
   /** `resource.operation`, unique. Its name in PostgreSQL, and for `npm run sql`. */
   readonly name: string;
   readonly text: string;
-  /** The placeholders and constants of `$1`, `$2`, …. */
   readonly params: readonly unknown[];
-  /** If not, PostgreSQL plans it at each run, for its values. */
   readonly isPrepared: boolean;
   /** Cheap lookup: it shares a connection, and is not cancelled on disconnect. */
   readonly isShort?: boolean | undefined;
-  /** For types only. */
   readonly _?: { row: Row; values: (values: Values) => void };
 };
 
-/** `$.id` is the placeholder of the value `id`. */
 export type Params<Values> = { readonly [Name in keyof Values]-?: Placeholder<Name & string, Values[Name]> };
 
 type RowOf<Query> = Query extends SQL<infer Row> ? Row : never;
@@ -32,7 +28,7 @@ export const allStatements = (): readonly Statement<unknown, never>[] => [...sta
 /** PostgreSQL truncates longer names. */
 const MAX_NAME_BYTES = 63;
 
-/** The parts, or, if they are too long for PostgreSQL, the first part and a digest of all. */
+/** If the parts are too long for PostgreSQL, the first part and a digest of all. */
 export function nameOfParts(parts: readonly [string, ...string[]]): string {
   const name = parts.join(' ');
   return Buffer.byteLength(name) <= MAX_NAME_BYTES
@@ -73,7 +69,6 @@ type Options = Partial<Pick<Statement<unknown, never>, 'isShort'>> & {
 
 /**
  * A statement that each connection prepares once.
- * @param name `resource.operation`
  * @param query annotates its placeholders: `($: Params<{ id: string }>) => …`
  */
 export const prepared = <Values, Query extends SQLWrapper>(
@@ -82,7 +77,7 @@ export const prepared = <Values, Query extends SQLWrapper>(
   options: Options = {},
 ): Statement<RowOf<Query>, Values> => compose(name, query, { ...options, isPrepared: true });
 
-/** A statement that PostgreSQL plans at each run, because its values decide the best plan (search terms, for example). */
+/** A statement that PostgreSQL plans at each run, because its values decide the best plan. */
 export const unprepared = <Values, Query extends SQLWrapper>(
   name: string,
   query: ($: Params<Values>) => Query,
@@ -106,16 +101,12 @@ export function statementsBySet<Name extends string, Statements>(
   };
 }
 
-/**
- * The statement with its values, for pg.
- * @throws Error if a placeholder has no value
- */
+/** @throws Error if a placeholder has no value */
 export function bind<Row, Values>(statement: Statement<Row, Values>, values: Values): QueryConfig {
   const { name, text, params, isPrepared } = statement;
   const bound = fillPlaceholders(params as unknown[], values as Record<string, unknown>);
   return { text, values: bound, ...(isPrepared && { name }) };
 }
 
-/** The names of `$1`, `$2`, …; for a constant its JSON. */
 export const parametersOf = ({ params }: Statement<unknown, never>): string[] =>
   params.map((param) => (is(param, Placeholder) ? param.name : JSON.stringify(param)));

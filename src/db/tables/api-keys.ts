@@ -34,7 +34,6 @@ export const apiKeys = pgTable(
   ],
 );
 
-/** Includes revoked and expired keys. */
 export const issuedKeys = {
   table: apiKeys,
   visible: sql`true`,

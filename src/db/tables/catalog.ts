@@ -50,7 +50,6 @@ export const products = pgTable(
     index('products_external_reference_code_idx')
       .on(...listOrder(table, table.externalReferenceCode))
       .where(sql`archived_at is null and external_reference_code is not null`),
-    // For the dashboard's list of archived products.
     index('products_archived_idx')
       .on(table.organizationId, table.archivedAt.desc(), table.id.desc())
       .where(sql`archived_at is not null`),

@@ -36,7 +36,6 @@ export const isLive = sql`archived_at is null`;
 
 type Listed = Record<'organizationId' | 'updatedAt' | 'id', ExtraConfigColumn>;
 
-/** The columns of a list's index: the organization, the filters, the order. */
 export const listOrder = (table: Listed, ...filters: (ExtraConfigColumn | SQL)[]) =>
   [table.organizationId, ...filters, table.updatedAt.desc(), table.id.desc()] as const;
 
@@ -45,7 +44,6 @@ export const listIndex = (name: string, table: Listed, ...filters: ExtraConfigCo
     .on(...listOrder(table, ...filters))
     .where(isLive);
 
-/** For the list without filters, and by createdSince. */
 export const listIndexes = (name: string, table: Listed & Record<'createdAt', ExtraConfigColumn>) => [
   listIndex(`${name}_live_idx`, table),
   index(`${name}_created_idx`)

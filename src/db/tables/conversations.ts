@@ -43,7 +43,6 @@ export const conversations = pgTable(
     rotatedFrom: uuid('rotated_from'),
     continuedBy: uuid('continued_by'),
     chainId: uuid('chain_id').notNull(),
-    /** The messages of this thread alone. */
     messageCount: integer('message_count').notNull().default(0),
     /** The timestamp of the latest message; for the newest thread, of the whole chain. */
     lastMessageAt: timestamp('last_message_at'),
@@ -59,7 +58,6 @@ export const conversations = pgTable(
     uniqueIndex('conversations_rotated_from_key')
       .on(table.organizationId, table.rotatedFrom)
       .where(sql`rotated_from is not null`),
-    // For the list by contact, and for the latest name of a contact.
     index('conversations_contact_idx')
       .on(table.organizationId, table.contactKey, table.channel, table.createdAt.desc(), table.id.desc())
       .where(sql`contact_key is not null`),
@@ -148,7 +146,7 @@ export const whatsappMessages = pgTable(
   (table) => messageKeys('whatsapp_messages', table),
 );
 
-/** Messages of conversations on all other channels. */
+/** Messages of conversations on every channel except whatsapp. */
 export const channelMessages = pgTable(
   'channel_messages',
   {

@@ -9,7 +9,7 @@ export const customers = pgTable(
   'customers',
   {
     ...record(),
-    /** The customer that this one was merged into; after several merges, the last one. */
+    /** After several merges, the last customer. */
     mergedInto: uuid('merged_into'),
     preferredLanguage: text('preferred_language'),
     firstName: text('first_name'),
@@ -37,7 +37,7 @@ export const customers = pgTable(
   ],
 );
 
-/** The contacts of live customers. The primary key guarantees that one person is one record. A trigger of customers maintains them. */
+/** The contacts of live customers, maintained by a trigger. The primary key guarantees that one person is one record. */
 export const customerContactKeys = pgTable(
   'customer_contact_keys',
   {
@@ -54,14 +54,13 @@ export const customerContactKeys = pgTable(
   ],
 );
 
-/** Tombstones of erased customers. They are re-applied after a backup is restored, and have no personal data. */
+/** Tombstones of erased customers, re-applied after a backup is restored. No personal data. */
 export const erasures = pgTable(
   'erasures',
   {
     organizationId: organizationId(),
     customerId: uuid('customer_id').notNull(),
     erasedAt: timestamp('erased_at').notNull().default(sql`now()`),
-    /** The number of erased records, by kind. */
     erased: json('erased').$type<Record<string, number>>().notNull(),
   },
   (table) => [

@@ -17,7 +17,6 @@ export const idempotencyKeys = pgTable(
   },
   (table) => [
     primaryKey({ name: 'idempotency_keys_pkey', columns: [table.organizationId, table.fingerprint] }),
-    // For the sweep of all organizations.
     index('idempotency_keys_created_at_idx').on(table.createdAt),
   ],
 );

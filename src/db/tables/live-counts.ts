@@ -3,8 +3,8 @@ import { organizationId } from './columns.ts';
 import { toOrganization } from './organizations.ts';
 
 /**
- * Totals of lists: sums of `live`. `value` is '', or a value of the resource's `countedBy` field. Each connection has a
- * slot, so that concurrent creates do not wait for one row.
+ * Totals of lists, each the sum of its slots. `value` is '', or a value of the resource's `countedBy` field. Slots keep
+ * concurrent creates from waiting for one row.
  */
 export const liveCounts = pgTable(
   'live_counts',

@@ -29,9 +29,7 @@ export const opportunities = pgTable(
     passengerCount: integer('passenger_count'),
     salesStage: text('sales_stage').notNull(),
     stageId: uuid('stage_id'),
-    /** Set by the agent. */
     temperature: text('temperature'),
-    /** Set by a team member. */
     temperatureOverride: text('temperature_override'),
     qualifiedAt: timestamp('qualified_at'),
     lastActivityAt: timestamp('last_activity_at'),

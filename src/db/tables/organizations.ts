@@ -22,7 +22,7 @@ export const organizations = pgTable('organizations', {
   purgeBeganAt: timestamp('purge_began_at'),
 });
 
-/** Tombstones of purged organizations. They are re-applied after a backup is restored. */
+/** Tombstones of purged organizations, re-applied after a backup is restored. */
 export const purgedOrganizations = pgTable('purged_organizations', {
   id: uuid('id').primaryKey(),
   closedAt: timestamp('closed_at').notNull(),
@@ -32,14 +32,12 @@ export const purgedOrganizations = pgTable('purged_organizations', {
 type Owned = { organizationId: AnyPgColumn };
 type Rows = Owned & { id: AnyPgColumn };
 
-/** The primary key: an id is unique within its organization. */
 export const primary = (name: string, { organizationId, id }: Rows) =>
   primaryKey({ name, columns: [organizationId, id] });
 
 export const toOrganization = (name: string, { organizationId }: Owned) =>
   foreignKey({ name, columns: [organizationId], foreignColumns: [organizations.id] });
 
-/** The keys and list indexes of a record that has a list. */
 export const recordKeys = (name: string, table: Rows & Parameters<typeof listIndexes>[1]) => [
   primary(`${name}_pkey`, table),
   toOrganization(`${name}_organization_fkey`, table),
@@ -58,6 +56,5 @@ export const searchKeys = (
     .with({ fastupdate: true, gin_pending_list_limit: 512 }),
 ];
 
-/** A foreign key to a record of the same organization. */
 export const toRecord = (name: string, { organizationId }: Owned, column: AnyPgColumn, to: Rows) =>
   foreignKey({ name, columns: [organizationId, column], foreignColumns: [to.organizationId, to.id] });

@@ -4,15 +4,13 @@ import type { ErrorCode } from '../../contract/errors.ts';
 
 export type TenantTable = PgTable & { organizationId: PgColumn; id: PgColumn };
 
-/** The table of search documents. Its other columns are copies of the record's, for filters. */
+/** Other columns are copies of the record's, for filters. */
 type SearchTable = TenantTable & { search: PgColumn };
 
-/** Records of one kind. */
 export type Resource<Table extends TenantTable = TenantTable> = {
   readonly table: Table;
-  /** The condition on rows that lists, lookups and writes can see. */
+  /** The condition on the rows of lists, lookups and writes. */
   readonly visible: SQL;
-  /** The error for a record that is not found. */
   readonly notFound: {
     readonly code: ErrorCode;
     readonly noun: string;

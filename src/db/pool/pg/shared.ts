@@ -3,7 +3,6 @@ import type pg from 'pg';
 export type SharedConnection = {
   readonly client: Promise<pg.PoolClient>;
   users: number;
-  /** When the latest read ended, or when the connection was opened. */
   progressAt: number;
   /** Closed after its last read; no new read takes it. */
   isBroken: boolean;
