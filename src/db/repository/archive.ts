@@ -8,16 +8,11 @@ import type { Resource, TenantTable } from '../tables/resource.ts';
 import { type RecordKey, recordNotFound, recordOf, rowOf, tableName, type View, written } from './view.ts';
 import type { Body } from './write.ts';
 
-/** Out of lists and lookups, back into them, and away for good. */
-
 type ArchivableTable = TenantTable & { archivedAt: PgColumn };
 
 export type Archived = { id: string; archivedAt: string };
 
-/**
- * Builds the function that archives a record. It throws the resource's not-found error, also for an archived record.
- * @param fields of the response
- */
+/** The function throws the resource's not-found error, also for an archived record. */
 export function defineArchive<T = Archived>(
   resource: Resource<ArchivableTable>,
   fields = { id: resource.table.id, archivedAt: resource.table.archivedAt } as unknown as Fields<T>,
@@ -35,10 +30,7 @@ export function defineArchive<T = Archived>(
   };
 }
 
-/**
- * Builds the function that restores an archived record which meets the condition. It returns undefined where there is no such
- * record, and where a trigger keeps the record archived.
- */
+/** The function returns undefined if no archived record meets the condition, or if a trigger drops the update. */
 export function defineRestore<T, Values extends object = Record<never, never>>(
   view: View<T, ArchivableTable>,
   condition: ($: Params<Values>) => SQL = () => sql`true`,
@@ -61,11 +53,7 @@ export function defineRestore<T, Values extends object = Record<never, never>>(
   };
 }
 
-/**
- * Builds the function that deletes records of all organizations which were archived before a timestamp, the oldest first. Those of
- * one organization are deleted together or not at all.
- * @param fields of a deleted record, for the log
- */
+/** The function deletes the oldest records first, in one statement for each organization, and returns their `fields`. */
 export function definePurge<T>(resource: Resource<ArchivableTable>, fields: Fields<T>) {
   const { table } = resource;
   const dueStatement = unprepared(
@@ -74,7 +62,7 @@ export function definePurge<T>(resource: Resource<ArchivableTable>, fields: Fiel
       select ${table.organizationId} as "organizationId", ${table.id} from ${table}
       where ${table.archivedAt} < ${$.before}::timestamptz order by ${table.archivedAt} limit ${$.limit}`,
   );
-  // Looks again under the lock: a record that was restored since then stays.
+  // The record may have been restored since it was read.
   const statement = prepared(
     `${tableName(resource)}.purge`,
     ($: Params<{ organizationId: string; ids: string[]; before: string }>): SQL<Body<T>> => sql`

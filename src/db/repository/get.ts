@@ -26,7 +26,7 @@ const getStatement = <T>(
     { isShort: true },
   );
 
-/** Locks a record, visible or not, until the transaction ends: statements after it see what was committed before the lock. */
+/** A lock needs its own statement: the next one sees what was committed before the lock. */
 const lockStatement = (resource: Resource): Statement<unknown, RecordKey> =>
   prepared(
     `${tableName(resource)}.lock`,
@@ -34,7 +34,7 @@ const lockStatement = (resource: Resource): Statement<unknown, RecordKey> =>
       sql`select from ${resource.table} where ${rowOf(resource, $)} for no key update`,
   );
 
-/** Makes the function that reads one record by its id. It throws the resource's not-found. */
+/** The function throws the resource's not-found error. */
 export function defineGet<T>(view: View<T>, name?: string): Get<T> {
   const statement = getStatement(view, name);
   return async ({ db, organizationId }, id) => {
@@ -44,7 +44,7 @@ export function defineGet<T>(view: View<T>, name?: string): Get<T> {
   };
 }
 
-/** The same in a transaction, and nobody else changes the record until that ends. */
+/** Like `defineGet`, and locks the record until the transaction ends. */
 export function defineLockedGet<T>(view: View<T>, name?: string): Get<T> {
   const [lock, get] = [lockStatement(view), getStatement(view, name)];
   return async ({ db, organizationId }, id) => {

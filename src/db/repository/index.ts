@@ -1,5 +1,3 @@
-/** What a repository is written with, beside its tables. */
-
 export { inTransaction, type OrganizationScope, type Queries } from '../pool/scope.ts';
 export * from '../sql/field-columns.ts';
 export * from '../sql/ids.ts';

@@ -19,18 +19,16 @@ import { organizationParam, selectBodies, tableName, type View } from './view.ts
 
 export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };
 
-/** A condition on the rows of a list, with one value from the request. */
 export type Filter = {
-  /** The field whose column it compares, of the search document where that has it. */
+  /** Its column is that of the search document, if that has the field. */
   field: string;
   where: (column: PgColumn, value: Placeholder) => SQL;
-  /** What the statement gets for the value of the request, where that is something else. */
+  /** Converts the value of the request for the statement. */
   value?: (sent: string) => unknown;
-  /** The value decides which index is best: PostgreSQL plans such a list at each run. */
+  /** The value decides the best plan, so PostgreSQL plans the list at each run. */
   isPlannedEachTime?: boolean;
-  /** The total is counted after the page, and only where the page does not tell it. */
+  /** The total has its own statement, which runs only if the page does not show the total. */
   isTotalLater?: boolean;
-  /** The rows that match are found in the search documents. */
   isInSearchTable?: boolean;
   /** A key finds the few rows that match. */
   isShort?: boolean;
@@ -38,31 +36,30 @@ export type Filter = {
 
 const isEqual: Filter['where'] = (column, value) => sql`${column} = ${value}`;
 
-/** The field has exactly this value. Text that is no id matches no id. */
+/** Text that is not an id matches no id. */
 export const equals = (field: string): Filter => ({ field, where: isEqual });
 
-/** The field is this timestamp or a later one. */
+/** Inclusive. */
 export const since = (field: string): Filter => ({
   field,
   where: (column, timestamp) => sql`${column} >= ${timestamp}::timestamptz`,
 });
 
-/** The field is an earlier timestamp. */
+/** Exclusive. */
 export const before = (field: string): Filter => ({
   field,
   where: (column, timestamp) => sql`${column} < ${timestamp}::timestamptz`,
 });
 
-/** The same filters on a field that the list is not ordered by. */
+/** For a filter on a field that the list is not ordered by. */
 export const plannedEachTime = (filter: Filter): Filter => ({ ...filter, isPlannedEachTime: true });
 
-/** The filters that every list has. */
 export const recordFilters = {
   createdSince: plannedEachTime(since('createdAt')),
   createdBefore: plannedEachTime(before('createdAt')),
   ids: {
     field: 'id',
-    // Not the array itself: PostgreSQL would plan for its length at each run.
+    // Not `any(ids)`: PostgreSQL would plan for the length of the array at each run.
     where: (id, ids) => sql`${id} = any(array(select unnest(${ids}::uuid[])))`,
     value: (ids) =>
       ids
@@ -73,34 +70,31 @@ export const recordFilters = {
   },
 } satisfies Record<string, Filter>;
 
-/** And those that are ordered by their last change. */
+/** Filters of lists that are ordered by `updatedAt`. */
 export const changeFilters = {
   ...recordFilters,
   updatedSince: since('updatedAt'),
   updatedBefore: before('updatedAt'),
 };
 
-/** How a search finds rows: in an index that knows no order, at the price of a page again for the total. */
+/** The trigram index has no order: the total costs as much as the page. */
 const inSearchTable = { isPlannedEachTime: true, isTotalLater: true, isInSearchTable: true };
 
-/** The searched text contains this text. */
 export const contains = (): Filter => ({
   field: 'search',
   where: (column, text) => sql`${column} like contains_pattern(${text})`,
   ...inSearchTable,
 });
 
-/** The array has exactly this entry. */
 export const hasEntry = (field: string): Filter => ({
   field,
   where: (column, entry) => sql`${column} @> array[${entry}]::text[]`,
   ...inSearchTable,
 });
 
-/** The fields that a list is ordered by. */
 export type Order = readonly { field: string; direction: 'asc' | 'desc nulls last' }[];
 
-/** Descending, as the indexes have it. The id makes the order complete: no row is on two pages or on none. */
+/** As the indexes are ordered. With the id, the order is total: each row is on one page. */
 export const newestFirst = (field: string): Order => [
   { field, direction: 'desc nulls last' },
   { field: 'id', direction: 'desc nulls last' },
@@ -114,9 +108,7 @@ export const oldestFirst = (field: string): Order => [
 type FilterName<Query extends z.ZodObject> = Exclude<keyof z.infer<Query>, 'limit' | 'offset'> & string;
 
 type ListOptions<Query extends z.ZodObject> = {
-  /** The beginning of its statements' names. */
   name?: string;
-  /** The schema of the query. Each of its parameters has a filter, except limit and offset. */
   query: Query;
   order: Order;
   filters: Record<FilterName<Query>, Filter>;
@@ -124,7 +116,6 @@ type ListOptions<Query extends z.ZodObject> = {
 
 type Values = { organizationId: string; limit: number; offset: number } & Record<string, unknown>;
 
-/** Each row has the total, unless that is counted later. */
 type PageRow<T> = { body: Json<T>; total?: string };
 
 type Statements<T> = {
@@ -148,16 +139,12 @@ const all = (conditions: readonly SQL[]): SQL => sql.join([...conditions], sql` 
 const ofOrganization = (table: Pick<TenantTable, 'organizationId'>): SQL =>
   sql`${table.organizationId} = ${organizationParam}`;
 
-/** A total that triggers keep: of all records of a resource, or of those with one value. */
 const liveTotal = (resource: string, value?: Placeholder): SQL =>
   sql`select coalesce(sum(${liveCounts.live}), 0) as total from ${liveCounts}
     where ${ofOrganization(liveCounts)} and ${liveCounts.resource} = ${sql.raw(`'${resource}'`)}
       ${value ? sql`and ${liveCounts.value} = ${value}` : sql``}`;
 
-/**
- * Builds the function that reads a list: a page of rows in their order, and the total. Each set of filters has its own
- * statements, so that PostgreSQL plans them for the right index.
- */
+/** Each set of filters has its own statements, so that PostgreSQL plans them for the right index. */
 export function defineList<T, Query extends z.ZodObject>(view: View<T>, options: ListOptions<Query>) {
   const { name = `${tableName(view)}.list`, order } = options;
   const { table, visible, searchDocument } = view;
@@ -173,7 +160,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     ([filter, { field, where }]: [FilterName<Query>, Filter]): SQL =>
       where(columnOf(of, field), sql.placeholder(filter));
 
-  /** What follows `from` for the rows that match: for the page, and for counting them. */
+  /** The condition of the page, and the source of the total. */
   function matching(sent: Sent): { where: SQL; counted: SQL } {
     const inSearchDocument =
       searchDocument && sent.some(([, { isInSearchTable }]) => isInSearchTable)
@@ -185,12 +172,12 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       return { where: all(where), counted: sql`${table} where ${all(where)}` };
     const found = sql`${searchDocument} where ${all([ofOrganization(searchDocument), ...inSearchDocument.map(condition(searchDocument))])}`;
     const both = all([...where, sql`${table.id} in (select ${searchDocument.id} from ${found})`]);
-    // Only visible records have search documents: their columns are enough to count the records.
+    // Only visible records have search documents, so these can be counted instead.
     return { where: both, counted: others.length === 0 ? found : sql`${table} where ${both}` };
   }
 
-  // The limit stands there twice. With only a parameter PostgreSQL would expect a tenth of the table, reject its generic
-  // plan and plan at each run, which takes up to as long as the query. A first page has no offset for the same reason.
+  // The text has MAX_LIMIT besides the parameter, and a first page has no offset: with parameters alone, PostgreSQL expects a
+  // tenth of the table, and plans again at each run.
   function pageOf(where: SQL, skips: boolean, isPlanned: boolean, total: SQL | undefined): SQL<PageRow<T>> {
     const offset = skips ? sql`offset ${sql.placeholder('offset')}` : sql``;
     const cut = (value: SQL): SQL => sql`select * from (
@@ -204,7 +191,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     return selectBodies(view, sql`${source} order by ${orderBy}`, total && sql`, (${total}) as total`);
   }
 
-  /** The total that triggers keep for these filters, where they keep one. */
+  /** The total in `live_counts`, if triggers maintain one for these filters. */
   function storedTotal(sent: Sent): SQL | undefined {
     const { isCounted, countedBy } = view;
     if (!isCounted) return undefined;
@@ -240,7 +227,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     },
   );
 
-  // Composed at the start: the plain list, a later page, each filter alone. A filter without its column fails here.
+  // The first sets are composed at the start, where a filter without a column fails.
   statementsFor([]);
   statementsFor(['offset']);
   for (const [filter] of filters) statementsFor([filter]);
@@ -250,7 +237,6 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     return where === isEqual && is(columnOf(table, field), PgUUID) ? idOrNull(sent as string) : sent;
   }
 
-  /** A page of `limit` rows, MAX_LIMIT at most. */
   return async (
     { db, organizationId }: OrganizationScope,
     query: z.infer<Query> & { limit: number; offset: number },
@@ -265,7 +251,6 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     const { page, total } = statementsFor(query.offset > 0 ? [...names, 'offset'] : names);
 
     const rows = await db.read(page, values);
-    // A search costs the same again to count, keys find few. The last page tells the total itself.
     const isLast = rows.length < query.limit && (rows.length > 0 || query.offset === 0);
     const count =
       rows[0]?.total ?? (isLast ? query.offset + rows.length : (await db.read(total, values))[0]?.total);

@@ -14,7 +14,7 @@ import { defineGet, defineLockedGet } from './get.ts';
 import { keyOf, type RecordKey, recordNotFound, rowOf, tableName, type View } from './view.ts';
 import { defineUpdate } from './write.ts';
 
-/** Records whose owner generates their ids: a PUT writes all of their fields, a PATCH those that are sent. */
+/** Records whose ids the client generates: a PUT writes all fields, a PATCH only those in the body. */
 
 export type Put<T> = { created: boolean; body: Json<T> };
 
@@ -22,20 +22,17 @@ type PutTable = TenantTable & { archivedAt?: PgColumn };
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** The columns of a record when it was locked, and whether it is visible. */
 export type Stored = Record<string, unknown>;
 
 type PutOptions<Name extends string> = {
   columns: Columns<Name>;
-  /** Fields that are written when the record is created; another value later is rejected. `createdAt` is one. */
+  /** Immutable fields besides `createdAt`: a request with another value is rejected. */
   fixed?: readonly NoInfer<Name>[];
-  /** Fields that are written when the record is created, and by no later request. */
   insertOnly?: readonly NoInfer<Name>[];
-  /** The fields that hold the id of another record, each with the resource that the id must belong to. */
+  /** The resource of each field that holds the id of another record. */
   references?: { readonly [Field in Name]?: Resource };
-  /** Adds the values that the request left out, and those that are generated when the record is created. */
   complete?: (scope: OrganizationScope, input: Input, stored: Stored | undefined) => Promise<Input>;
-  /** The error where another record has a value that is unique. */
+  /** The error if another record has the same unique value. */
   taken?: (input: Input) => ApiError;
 };
 
@@ -47,7 +44,6 @@ export const referenceRejected = (fields: readonly string[]): ApiError =>
     })),
   );
 
-/** The steps of a PUT. Each is one statement; together they are one transaction. */
 export function putSteps<T, Name extends string>(view: View<T, PutTable>, options: PutOptions<Name>) {
   const { table } = view;
   const columns: Columns = options.columns;
@@ -95,7 +91,6 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
       where ${rowOf(view, $)}`,
   );
 
-  /** Locks the record until the transaction ends. Undefined when it does not exist. */
   async function lock({ db, organizationId }: OrganizationScope, id: string): Promise<Stored | undefined> {
     const [stored] = await db.write(lockStatement, { organizationId, id });
     return stored;
@@ -105,14 +100,12 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
     replaced,
     lock,
 
-    /** Whether `check` would look at what is sent. */
     needsCheck: (input: Input): boolean =>
       [...Object.keys(references), ...fixed].some((field) => input[field] != null),
 
     /**
-     * A reference must lead to a visible record of the organization, unless it is the stored one: that stays good
-     * when its target is archived later. A fixed field must be the stored one.
-     * @throws VALIDATION_FAILED naming the fields
+     * A new reference must be to a visible record; the stored one stays valid when its record is archived.
+     * @throws ApiError VALIDATION_FAILED, for such references and for changed fixed fields
      */
     async check(
       { db, organizationId }: OrganizationScope,
@@ -140,7 +133,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
       if (rejected.length > 0) throw referenceRejected(rejected);
     },
 
-    /** @throws LostRace when somebody else has just created the record, and the next attempt finds it; else `taken` */
+    /** @throws LostRace if a concurrent request created the record: the next attempt finds it; else `taken` */
     async insert(scope: OrganizationScope, id: string, input: Input): Promise<void> {
       const { db, organizationId } = scope;
       const values = rowValues(columns, input);
@@ -150,7 +143,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
       throw new LostRace('The record was created by somebody else.');
     },
 
-    /** Writes the record, and brings it back where it was archived. Nothing changes where nothing differs. */
+    /** Also restores the record. If nothing differs, nothing changes. */
     async replace({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
       const values = { organizationId, id, ...rowValues(replaced, input) };
       await db.write(replaceStatement, values).catch((error: unknown) => {
@@ -161,11 +154,8 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
 }
 
 /**
- * Builds the functions of such a record: `get`, `lock` (the same, and locks the record until the transaction ends), `put`,
- * `update` and `archive`. All but `put` throw the resource's not-found. All but `archive` return the record as `get` does.
- *
- * `put` creates or replaces the record with this id; an archived one is restored. `update` changes the fields that are sent; null
- * clears one. Both throw VALIDATION_FAILED naming a reference to no active record, or a fixed field that differs.
+ * `put` creates, replaces or restores the record. `update` changes the fields of its body; null clears one. Both throw
+ * VALIDATION_FAILED for an invalid reference or a changed fixed field. All but `put` throw the resource's not-found error.
  */
 export function defineRecord<T, Name extends string>(
   view: View<T, PutTable & { archivedAt: PgColumn }>,

@@ -6,33 +6,29 @@ import { type Fields, type Json, selectList } from '../sql/json.ts';
 import type { Params } from '../sql/statement.ts';
 import type { Resource, TenantTable } from '../tables/resource.ts';
 
-/** A resource as a response shows it. Its fields read columns of the table, and names of other records by subselects. */
 export type View<T, Table extends TenantTable = TenantTable> = Resource<Table> & {
   readonly fields: Fields<T>;
 };
 
-/** Names one record. */
 export type RecordKey = { organizationId: string; id: string };
 
-/** `$.organizationId`, for fields and filters, which get no `$`. Every statement on a tenant table has one of them. */
+/** `$.organizationId`, for fields and filters, which get no `$`. */
 export const organizationParam = sql.placeholder('organizationId');
 
 export const tableName = ({ table }: Pick<Resource, 'table'>): string => getTableName(table);
 
-/** The row of this key in a table. */
 export const keyOf = (
   table: TenantTable,
   $: { organizationId: Placeholder; id: Placeholder | PgColumn },
 ): SQL => sql`${table.organizationId} = ${$.organizationId} and ${table.id} = ${$.id}`;
 
-/** The row of this key, visible or not. */
+/** The row with this key, visible or not. */
 export const rowOf = ({ table }: Pick<Resource, 'table'>, $: Params<RecordKey>): SQL => keyOf(table, $);
 
-/** The visible row of this key. */
 export const recordOf = (resource: Resource, $: Params<RecordKey>): SQL =>
   sql`${rowOf(resource, $)} and ${resource.visible}`;
 
-/** The bodies of rows, one each; `source` is a `from` and what follows it, `others` are other columns after a comma. */
+/** @param others further columns, after a comma */
 export const selectBodies = <T>(
   { fields }: Pick<View<T>, 'fields'>,
   source: SQL,
@@ -40,15 +36,15 @@ export const selectBodies = <T>(
 ): SQL<{ body: Json<T> }> =>
   sql`select row_to_json(item) as body${others} from (select ${selectList(fields)} ${source}) item`;
 
-/** Those of `with written as (… returning *)`: Citus accepts no `to_char` in `returning`. */
+/** Renders `with written as (… returning *)`: Citus accepts no `to_char` in `returning`. */
 export const written = (view: { table: PgTable; fields: Fields<unknown> }): SQL =>
   selectBodies(view, sql`from written as ${view.table}`);
 
-/** A column of another record, which a column of this table refers to; null without it. The other may be archived. */
+/** A column of the record that `reference` refers to, archived or not; null without one. */
 export const named = (value: PgColumn | SQL, other: TenantTable, reference: PgColumn): SQL =>
   sql`(select ${value} from ${other} where ${other.organizationId} = ${organizationParam} and ${other.id} = ${reference})`;
 
-/** 404 for a record that is archived, belongs to another organization, or never existed; for text that is no id, it says so. */
+/** 404 for a record that is unknown, archived or of another organization. For text that is not an id, the message says so. */
 export const recordNotFound = (
   { notFound: { code, noun, search } }: Pick<Resource, 'notFound'>,
   id: string,

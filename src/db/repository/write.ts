@@ -8,17 +8,9 @@ import { nameOfParts, type Params, prepared, statementsBySet, unprepared } from 
 import { defineGet } from './get.ts';
 import { type RecordKey, recordOf, tableName, type View, written } from './view.ts';
 
-/**
- * Writes of one record, one statement each. Triggers move `updated_at`, drop what changes nothing, and keep counts and search
- * documents. A write returns what the next GET returns.
- */
-
 export type Body<T> = { body: Json<T> };
 
-/**
- * Builds the function that creates a record of these columns, under an id that the caller generates. It throws LostRace where a
- * trigger drops the record.
- */
+/** The function throws LostRace if a trigger drops the record. */
 export function defineCreate<T, Name extends string>(
   view: View<T>,
   columns: Columns<Name>,
@@ -41,10 +33,7 @@ export function defineCreate<T, Name extends string>(
   };
 }
 
-/**
- * Builds the function that changes the fields which a body has; null clears one. If nothing differs, nothing changes. It throws the
- * resource's not-found error.
- */
+/** The function changes the fields of its input; null clears one. It throws the resource's not-found error. */
 export function defineUpdate<T, Name extends string>(
   view: View<T>,
   columns: Columns<Name>,
@@ -77,7 +66,7 @@ export function defineUpdate<T, Name extends string>(
     if (!isId(id) || fields.length === 0) return get(scope, id);
     const { db, organizationId } = scope;
     const [row] = await db.write(statementFor(fields), { ...rowValues(columns, input), organizationId, id });
-    // No row: nothing differs, or there is no such record.
+    // No row: nothing differs, or the record does not exist.
     return row?.body ?? get(scope, id);
   };
 }
