@@ -1,31 +1,25 @@
--- The schema, in the order of docs/tables.md: extensions and functions, then each table with its indexes and triggers.
--- The organization leads every key: no row can point into another organization.
---
--- Search looks without regard to case and accents, by trigram indexes that start with the organization. All three extensions are
--- trusted: the owner of the database may create them.
+-- Extensions and functions, then each table with its indexes and triggers.
+-- The owner of the database may create these extensions: they are trusted.
 create extension if not exists pg_trgm with schema public;
 --> statement-breakpoint
 create extension if not exists unaccent with schema public;
 --> statement-breakpoint
 create extension if not exists btree_gin with schema public;
 --> statement-breakpoint
--- unaccent() alone is stable, because its dictionary is found by search_path; naming the dictionary makes an immutable wrapper
--- true. NFKC first: an accent sent as a combining mark folds like the precomposed letter. The check costs less than
--- normalizing what is normal already, as nearly all text is.
+-- Without case and accents. unaccent() is stable only because it finds its dictionary by search_path; here the dictionary is named.
+-- NFKC first: a combining mark folds like a precomposed letter. Nearly all text is normalized already, and the check is cheaper.
 create function public.fold_text(value text) returns text
   language sql immutable strict parallel safe
   return lower(public.unaccent('public.unaccent'::regdictionary,
     case when value is nfkc normalized then value else normalize(value, nfkc) end));
 --> statement-breakpoint
--- The LIKE pattern that finds the folded text anywhere. Escaped after folding, which can itself make a % or _.
+-- A LIKE pattern for a substring. Escaped after folding, which can produce a % or _.
 create function public.contains_pattern(value text) returns text
   language sql immutable strict parallel safe
   return '%' || replace(replace(replace(public.fold_text(value), '\', '\\'), '%', '\%'), '_', '\_') || '%';
 --> statement-breakpoint
--- Before an update of a record. An update that changes nothing is dropped; any other moves updated_at. It always grows,
--- also within one millisecond and after a clock was set back: tags and the order of lists depend on it.
--- The comparison is of bytes, because json has no equality. It ends at the first column that differs. now() is rounded to
--- milliseconds by the column, as its default is: what changes later is never the older one.
+-- Drops an update that changes nothing; any other sets updated_at. It always grows, even within a millisecond or if the clock was
+-- set back: entity tags and the order of lists depend on it. *= compares bytes, because json has no equality.
 create function public.touch_record() returns trigger language plpgsql as $$
 begin
   if new *= old then
@@ -35,8 +29,7 @@ begin
   return new;
 end $$;
 --> statement-breakpoint
--- Adds to the number of records that a list shows, of those with one value of the column that they are counted by. Each
--- connection writes a slot of its own: with one row for all, simultaneous creates would wait for each other's commit.
+-- Adds to a total of a list. Each connection writes its own slot: concurrent creates do not wait for each other's commit.
 create function public.add_to_live_count(organization uuid, counted text, counted_value text, amount integer) returns void
   language plpgsql as $$
 begin
@@ -45,8 +38,8 @@ begin
   on conflict (organization_id, resource, value, slot) do update set live = live_counts.live + excluded.live;
 end $$;
 --> statement-breakpoint
--- Moves a record from one value to another. A record that lists do not show has none: null. The lower value goes first: two
--- connections of one slot that move records between the same values never deadlock.
+-- Moves a record from one value to another; the value of a record that is not in the list is null. The lower value is written
+-- first, so that two connections with the same slot do not deadlock.
 create function public.move_live_count(organization uuid, counted text, was text, becomes text) returns void
   language plpgsql as $$
 begin
@@ -64,8 +57,8 @@ begin
   end if;
 end $$;
 --> statement-breakpoint
--- Trigram indexes take new entries into a list, which every search reads. This moves them into the indexes, unless another session
--- does so at this moment. Only the owner of an index may: so it runs as who made it.
+-- Moves the pending entries of the trigram indexes into the indexes: every search reads all pending entries. Only the owner of an
+-- index may do so, hence `security definer`.
 create function public.empty_pending_lists() returns void language plpgsql security definer set search_path = pg_catalog as $$
 begin
   if pg_try_advisory_xact_lock(7210455322) then
@@ -74,7 +67,6 @@ begin
   end if;
 end $$;
 --> statement-breakpoint
--- Travel agencies; every other record belongs to one.
 create table organizations (
   id uuid primary key not null,
   name text not null,
@@ -83,14 +75,13 @@ create table organizations (
   purge_began_at timestamptz(3)
 );
 --> statement-breakpoint
--- Organizations that are gone: what is purged again after a restore.
+-- Tombstones of purged organizations, re-applied after a backup is restored.
 create table purged_organizations (
   id uuid primary key not null,
   closed_at timestamptz(3) not null,
   purged_at timestamptz(3) default now() not null
 );
 --> statement-breakpoint
--- A key is stored only as its SHA-256. The index on the hash is the only lookup that does not know the organization yet.
 create table api_keys (
   organization_id uuid not null,
   id uuid not null,
@@ -112,7 +103,6 @@ create table api_keys (
 --> statement-breakpoint
 create unique index api_keys_hash_key on api_keys (hash);
 --> statement-breakpoint
--- The team.
 create table team_members (
   organization_id uuid not null,
   id uuid not null,
@@ -133,7 +123,6 @@ create index team_members_live_idx on team_members (organization_id, created_at,
 create trigger team_members_touch before update on team_members
   for each row execute function public.touch_record();
 --> statement-breakpoint
--- Columns of the sales pipeline. Agencies rename them; integrations rely on the key, which stays.
 create table pipeline_stages (
   organization_id uuid not null,
   id uuid not null,
@@ -152,7 +141,6 @@ create unique index pipeline_stages_live_key on pipeline_stages (organization_id
 create trigger pipeline_stages_touch before update on pipeline_stages
   for each row execute function public.touch_record();
 --> statement-breakpoint
--- Products with their variants.
 create table products (
   organization_id uuid not null,
   id uuid not null,
@@ -208,7 +196,6 @@ create index products_due_idx on products (archived_at, organization_id, id) whe
 create trigger products_touch before update on products
   for each row execute function public.touch_record();
 --> statement-breakpoint
--- Products as a search sees them.
 create table searchable_products (
   organization_id uuid not null,
   id uuid not null,
@@ -223,8 +210,8 @@ create table searchable_products (
 --> statement-breakpoint
 create index searchable_products_search_idx on searchable_products using gin (organization_id, destinations, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
 --> statement-breakpoint
--- U+001F between the texts keeps a search from matching across two of them. Whether one changed is asked in the
--- function: each statement would parse and plan the `when` clause of a trigger anew, for a tenth of a write's price.
+-- U+001F separates the texts: no search matches across two of them. The function compares the texts, because PostgreSQL plans the
+-- `when` clause of a trigger at each statement.
 create function public.derive_from_product() returns trigger language plpgsql as $$
 declare
   was text := case when old.archived_at is null then old.status end;
@@ -250,7 +237,6 @@ create trigger products_derive after insert or delete
   or update of title, short_description, description, destinations, type, status, budget_tier, external_reference_code, archived_at on products
   for each row execute function public.derive_from_product();
 --> statement-breakpoint
--- Customers with their contacts.
 create table customers (
   organization_id uuid not null,
   id uuid not null,
@@ -284,8 +270,8 @@ create index customers_merged_into_idx on customers (organization_id, merged_int
 create trigger customers_touch before update on customers
   for each row execute function public.touch_record();
 --> statement-breakpoint
--- The contacts of live customers. The primary key is the promise that one person is one record. A contact is claimed before its
--- customer is written, so no foreign key can lead there.
+-- The contacts of live customers. The primary key guarantees that one person is one record. No foreign key: a contact is claimed
+-- before its customer is written.
 create table customer_contact_keys (
   organization_id uuid not null,
   identifier_type text not null,
@@ -294,18 +280,17 @@ create table customer_contact_keys (
   constraint customer_contact_keys_pkey primary key (organization_id, contact_key, identifier_type)
 );
 --> statement-breakpoint
--- The contacts, with this id and name for the one at the place; the first has the place 0. Without a place they stay as they are.
+-- Sets the id and the name of the contact at a place, which begins at 0. Without a place, nothing changes.
 create function public.name_contact(contacts json, place integer, id json, name json) returns json
   language sql stable parallel safe
   return coalesce(replace(contacts::text, (contacts -> place)::text, concat('{"id":', id,
     ',"identifierType":', contacts -> place -> 'identifierType', ',"identifierValue":', contacts -> place -> 'identifierValue',
     ',"displayName":', coalesce(name, 'null'), ',"phoneNumber":', contacts -> place -> 'phoneNumber', '}'))::json, contacts);
 --> statement-breakpoint
--- Claims the contacts of a live customer, and releases those that it loses. Where another customer has one, nothing is written: no
--- row, and no error, which would repeat the contact in PostgreSQL's log. contact_keys[n] is the key of contacts[n]. A contact that
--- stays keeps id and name; a new one without a name gets that of its latest conversation. src/db/README.md has the order of locks:
--- buckets, because a load of many customers in one transaction would fill the table of locks. Each statement is one of scalars: one
--- of arrays is planned at each run. It fires before customers_touch, by its name.
+-- Claims the contacts of a live customer, and releases removed ones. If another customer has one of them, the row is not written,
+-- and there is no error, whose log line would have the contact. A contact that stays keeps id and name; a new one without a name gets
+-- that of its latest conversation. Locks (src/db/README.md) are buckets, so that a load of many customers does not fill the lock
+-- table. Statements take scalars, because PostgreSQL plans one with arrays at each run. Fires before customers_touch, by its name.
 create function public.keep_contacts() returns trigger language plpgsql as $$
 declare
   organization uuid := coalesce(new.organization_id, old.organization_id);
@@ -360,7 +345,7 @@ begin
         end if;
       end if;
     end loop;
-    -- A number that is only spelled otherwise is the same contact.
+    -- Another spelling of a number is the same contact.
     if new.contacts::text = old.contacts::text then
       new.contact_search := old.contact_search;
     end if;
@@ -371,7 +356,7 @@ end $$;
 create trigger customers_contacts before insert or delete or update of contacts, contact_keys, archived_at on customers
   for each row execute function public.keep_contacts();
 --> statement-breakpoint
--- Customers whose content was erased: what is erased again after a restore.
+-- Tombstones of erased customers, re-applied after a backup is restored.
 create table erasures (
   organization_id uuid not null,
   customer_id uuid not null,
@@ -381,7 +366,7 @@ create table erasures (
   constraint erasures_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id) on delete cascade
 );
 --> statement-breakpoint
--- Files of erased customers that the storage has not let go of yet.
+-- Files of erased customers that are still in the storage.
 create table erased_files (
   organization_id uuid not null,
   id uuid not null,
@@ -390,7 +375,6 @@ create table erased_files (
   constraint erased_files_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id) on delete cascade
 );
 --> statement-breakpoint
--- Customers as a search sees them.
 create table searchable_customers (
   organization_id uuid not null,
   id uuid not null,
@@ -401,7 +385,7 @@ create table searchable_customers (
 --> statement-breakpoint
 create index searchable_customers_search_idx on searchable_customers using gin (organization_id, tags, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
 --> statement-breakpoint
--- First and last name stand together, as they are shown: a search for both finds the customer.
+-- First and last name are one text: a search for both finds the customer.
 create function public.derive_from_customer() returns trigger language plpgsql as $$
 declare
   was text := case when old.id is not null and old.archived_at is null then '' end;
@@ -425,7 +409,6 @@ create trigger customers_derive after insert or delete
   or update of first_name, last_name, contact_search, summary, tags, archived_at on customers
   for each row execute function public.derive_from_customer();
 --> statement-breakpoint
--- The sales pipeline.
 create table opportunities (
   organization_id uuid not null,
   id uuid not null,
@@ -473,7 +456,6 @@ create index opportunities_seller_idx on opportunities (organization_id, seller_
 create trigger opportunities_touch before update on opportunities
   for each row execute function public.touch_record();
 --> statement-breakpoint
--- Opportunities as a search sees them.
 create table searchable_opportunities (
   organization_id uuid not null,
   id uuid not null,
@@ -483,7 +465,6 @@ create table searchable_opportunities (
 --> statement-breakpoint
 create index searchable_opportunities_search_idx on searchable_opportunities using gin (organization_id, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
 --> statement-breakpoint
--- Title, short reference and destination.
 create function public.derive_from_opportunity() returns trigger language plpgsql as $$
 declare
   was text := case when old.archived_at is null then old.sales_stage end;
@@ -508,7 +489,7 @@ create trigger opportunities_derive after insert or delete
   or update of title, short_ref, destination, sales_stage, archived_at on opportunities
   for each row execute function public.derive_from_opportunity();
 --> statement-breakpoint
--- Threads. Those of a chain have one chain_id; lists show its newest, which no other continues.
+-- Threads. Lists show the newest thread of a chain, which no other thread continues.
 create table conversations (
   organization_id uuid not null,
   id uuid not null,
@@ -554,9 +535,8 @@ create index conversations_activity_state_idx on conversations (organization_id,
 create trigger conversations_touch before update on conversations
   for each row execute function public.touch_record();
 --> statement-breakpoint
--- The customer who has the contact of a conversation gets the name that the conversation gives the contact, unless a later
--- conversation gives one. At the end of the transaction: no conversation is locked after a customer. A contact that nobody has stays
--- so until then: its next customer finds the name.
+-- Names the customer's contact after its latest conversation. Deferred: a transaction locks no conversation after a customer. While
+-- the transaction holds the lock of a contact without a customer, no customer claims the contact; the next one finds the name.
 create function public.keep_contact_name() returns trigger language plpgsql as $$
 declare
   sent text := concat(new.channel, ' ', new.contact_key);
@@ -599,7 +579,6 @@ end $$;
 create constraint trigger conversations_contact_name after insert or update of channel, contact_key, contact_name on conversations
   deferrable initially deferred for each row execute function public.keep_contact_name();
 --> statement-breakpoint
--- Threads as a search sees them; each finds the chain that it is in.
 create table searchable_conversations (
   organization_id uuid not null,
   id uuid not null,
@@ -610,7 +589,6 @@ create table searchable_conversations (
 --> statement-breakpoint
 create index searchable_conversations_search_idx on searchable_conversations using gin (organization_id, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
 --> statement-breakpoint
--- Contact name and contact.
 create function public.derive_from_conversation() returns trigger language plpgsql as $$
 declare
   was text := case when old.id is not null and old.continued_by is null then '' end;
@@ -633,8 +611,6 @@ create trigger conversations_derive after insert or delete
   or update of contact_name, contact, chain_id, continued_by on conversations
   for each row execute function public.derive_from_conversation();
 --> statement-breakpoint
--- Messages of whatsapp conversations, with what that provider reports of their delivery. Messages with one timestamp are in the
--- order of arrival.
 create table whatsapp_messages (
   organization_id uuid not null,
   conversation_id uuid not null,
@@ -655,7 +631,7 @@ create table whatsapp_messages (
 --> statement-breakpoint
 create index whatsapp_messages_transcript_idx on whatsapp_messages (organization_id, conversation_id, created_at desc nulls last, arrival desc nulls last);
 --> statement-breakpoint
--- Messages of conversations on every other channel.
+-- Messages of conversations on every channel except whatsapp.
 create table channel_messages (
   organization_id uuid not null,
   conversation_id uuid not null,
@@ -675,7 +651,6 @@ create table channel_messages (
 --> statement-breakpoint
 create index channel_messages_transcript_idx on channel_messages (organization_id, conversation_id, created_at desc nulls last, arrival desc nulls last);
 --> statement-breakpoint
--- Quotes; the token is part of the public link.
 create table quotes (
   organization_id uuid not null,
   id uuid not null,
@@ -712,7 +687,7 @@ create index quotes_opportunity_idx on quotes (organization_id, opportunity_id, 
 --> statement-breakpoint
 create index quotes_customer_idx on quotes (organization_id, customer_id, updated_at desc nulls last, id desc nulls last) where customer_id is not null;
 --> statement-breakpoint
--- A quote that is published says since when: what was sent, what it has, or now. It fires before quotes_touch, by its name.
+-- Sets published_at when a quote is published without it. Fires before quotes_touch, by its name.
 create function public.date_publication() returns trigger language plpgsql as $$
 begin
   new.published_at := coalesce(old.published_at, date_trunc('milliseconds', now()));
@@ -725,7 +700,6 @@ create trigger quotes_publish before insert or update on quotes
 create trigger quotes_touch before update on quotes
   for each row execute function public.touch_record();
 --> statement-breakpoint
--- Quotes as a search sees them.
 create table searchable_quotes (
   organization_id uuid not null,
   id uuid not null,
@@ -735,7 +709,6 @@ create table searchable_quotes (
 --> statement-breakpoint
 create index searchable_quotes_search_idx on searchable_quotes using gin (organization_id, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
 --> statement-breakpoint
--- Title and destination.
 create function public.derive_from_quote() returns trigger language plpgsql as $$
 declare
   was text := case when old.archived_at is null then old.status end;
@@ -758,7 +731,7 @@ create trigger quotes_derive after insert or delete
   or update of title, destination, status, archived_at on quotes
   for each row execute function public.derive_from_quote();
 --> statement-breakpoint
--- The files of a quote; their bytes are in the storage.
+-- The files themselves are in the storage.
 create table quote_attachments (
   organization_id uuid not null,
   id uuid not null,
@@ -774,8 +747,8 @@ create table quote_attachments (
 --> statement-breakpoint
 create index quote_attachments_quote_idx on quote_attachments (organization_id, quote_id, created_at, id);
 --> statement-breakpoint
--- How many records the lists of an organization show: the sum of the slots. Products and quotes are counted by status: their number
--- is the sum of all values. Opportunities are counted by sales stage under a name of their own: nothing limits its values.
+-- Totals of lists, each the sum of its slots. The total of products and of quotes is also the sum over their statuses. Opportunities
+-- by sales stage have another `resource`, because nothing limits the number of stages.
 create table live_counts (
   organization_id uuid not null,
   resource text not null,
@@ -786,7 +759,7 @@ create table live_counts (
   constraint live_counts_organization_fkey foreign key (organization_id) references organizations (id)
 );
 --> statement-breakpoint
--- The first answers of requests with an Idempotency-Key, kept for a day.
+-- The first responses to requests with an Idempotency-Key, for a day.
 create table idempotency_keys (
   organization_id uuid not null,
   fingerprint bytea not null,
