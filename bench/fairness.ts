@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { makeKey } from '../src/api-keys/api-key.ts';
+import { generateKey } from '../src/api-keys/api-key.ts';
 import { issueApiKey } from '../src/api-keys/repository.ts';
 import { openDatabase } from '../src/db/pool/client.ts';
 import { scopeTo } from '../src/db/pool/scope.ts';
@@ -83,7 +83,7 @@ async function scenarios(
   await compared('3: 1,500 well-formed keys pipelined on one socket', {
     kind: 'pipelined',
     port,
-    requests: Array.from({ length: 1_500 }, () => get('/v1/team', makeKey())),
+    requests: Array.from({ length: 1_500 }, () => get('/v1/team', generateKey())),
   });
 
   if (wanted('2: twelve PATCHes of a locked row')) {

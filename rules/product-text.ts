@@ -30,7 +30,7 @@ export type TextFault = { path: Path; message: string };
  * The field to shorten when the product, with what is sent over it, would have more text than it may and more than before;
  * undefined when all is well. It is the largest of those that were sent.
  */
-export function textFault(sent: object, stored: object = {}): TextFault | undefined {
+export function textError(sent: object, stored: object = {}): TextFault | undefined {
   const before = total(textFields(stored));
   const after = total(textFields({ ...stored, ...sent }));
   if (after <= MAX_PRODUCT_TEXT || after <= before) return undefined;

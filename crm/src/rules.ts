@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { contactKey, type IdentifierType, identifierRule } from '../../rules/contact-key.ts';
-import { textFault } from '../../rules/product-text.ts';
+import { textError } from '../../rules/product-text.ts';
 import { type Body, RowError } from './columns.ts';
 import { IMPORTED, type Importable, schemas } from './document.ts';
 
@@ -96,7 +96,7 @@ export function checker(
   return (body, line, { isUpdate } = { isUpdate: false }) => {
     checkSchema(IMPORTED[resource][isUpdate ? 'updated' : 'created'], body);
     if (resource === 'products') {
-      const tooLong = textFault(body);
+      const tooLong = textError(body);
       if (tooLong) throw new RowError(tooLong.message, { path: `body.${tooLong.path.join('.')}` });
       return;
     }

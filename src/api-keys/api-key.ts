@@ -22,7 +22,7 @@ function checksum(body: string): string {
 }
 
 /** A new key. Its owner sees it once; we keep only its hash. */
-export function makeKey(): string {
+export function generateKey(): string {
   const body = PREFIX + randomBase62(32);
   return `${body}_${checksum(body)}`;
 }

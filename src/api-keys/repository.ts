@@ -26,7 +26,7 @@ import {
   toJson,
 } from '../db/repository/index.ts';
 import { apiKeys, issuedKeys, organizations } from '../db/tables/index.ts';
-import { hashKey, makeKey, recognisable } from './api-key.ts';
+import { generateKey, hashKey, recognisable } from './api-key.ts';
 import { ApiKey, ApiKeyCreate, ApiKeyListQuery, type ApiKeyRotate, ApiKeyUpdate } from './schema.ts';
 
 const keyView = { ...issuedKeys, fields: fieldsOf(ApiKey, apiKeys) };
@@ -99,7 +99,7 @@ export const lockApiKey = defineLockedGet(keyView);
 type NewKey = { id: string; key: string; hash: string; start: string; last4: string };
 
 function newKey(): NewKey {
-  const key = makeKey();
+  const key = generateKey();
   return { id: newId(), key, hash: `\\x${hashKey(key)}`, ...recognisable(key) };
 }
 

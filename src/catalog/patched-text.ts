@@ -1,4 +1,4 @@
-import { textFault } from '../../rules/product-text.ts';
+import { textError } from '../../rules/product-text.ts';
 import { validationFailed } from '../contract/errors.ts';
 import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
 import { type Json, parseJson } from '../db/sql/json.ts';
@@ -25,7 +25,7 @@ const lockedPatch = <Patch extends object>(
   inTransaction(scope, async (locked) => {
     const stored = parseJson(await lockCatalogProduct(locked, id));
     const patch = patchOf(stored);
-    const error = textFault(patch, stored);
+    const error = textError(patch, stored);
     if (error) throw validationFailed([{ path: pathOf('body', error.path), message: error.message }]);
     return update(locked, id, patch);
   });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_PRODUCT_TEXT, textFault } from '../../rules/product-text.ts';
+import { MAX_PRODUCT_TEXT, textError } from '../../rules/product-text.ts';
 import {
   addIssue,
   changeQuery,
@@ -199,7 +199,7 @@ export const CatalogProductCreate = z
     }),
   )
   .check((payload) => {
-    const issue = textFault(payload.value);
+    const issue = textError(payload.value);
     if (issue) addIssue(payload, issue.message, issue.path);
   })
   .meta({

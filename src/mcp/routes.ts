@@ -185,7 +185,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
   const hosts = [...sdk.localhostAllowedOrigins(), ...(publicUrl ? [new URL(publicUrl).hostname] : [])];
 
   /** A message of a revision until 2025-11-25. */
-  async function response({ request, reply }: Exchange, method: string, params: object | undefined) {
+  async function respond({ request, reply }: Exchange, method: string, params: object | undefined) {
     last += 1;
     const message = { jsonrpc: '2.0' as const, id: last, method, ...(params && { params }) };
     // The server would not answer it at all.
@@ -198,7 +198,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
   }
 
   /** A message of revision 2026-07-28 or later; the SDK says what is wrong with one. */
-  async function answerLater(exchange: Exchange, headers: Record<string, string>): Promise<FastifyReply> {
+  async function respondLater(exchange: Exchange, headers: Record<string, string>): Promise<FastifyReply> {
     const { body } = exchange.request;
     const message = new Request('http://localhost/mcp', {
       method: 'POST',
@@ -235,8 +235,8 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
       const { code, message, data } = new sdk.UnsupportedProtocolVersionError({ supported, requested });
       return { jsonrpc: '2.0', error: { code, message, data }, id: null };
     },
-    answer: response,
-    answerLater,
+    respond,
+    respondLater,
   };
 }
 
@@ -261,11 +261,11 @@ export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, options, do
     // Notifications and responses tell nothing to a server without sessions.
     if (id === undefined || method === undefined) return reply.code(202).send();
     const headers = protocolHeaders(request);
-    if (protocol.isLater(request.body, headers)) return protocol.answerLater({ request, reply }, headers);
+    if (protocol.isLater(request.body, headers)) return protocol.respondLater({ request, reply }, headers);
     const spoken = headers[VERSION];
     if (spoken !== undefined && method !== 'initialize' && !protocol.isVersion(spoken))
       return reply.code(400).send(protocol.unsupported(spoken));
-    return { ...(await protocol.answer({ request, reply }, method, params)), id };
+    return { ...(await protocol.respond({ request, reply }, method, params)), id };
   });
   for (const method of ['GET', 'DELETE'] as const) {
     mcp.route({

@@ -70,9 +70,9 @@ function defineBatches(table: Owned) {
   );
   const purgeStatement = unprepared(
     `organizations.purge_${name}`,
-    ($: Params<Batch>): SQL<{ isGone: boolean }> => sql`
+    ($: Params<Batch>): SQL<{ isDeleted: boolean }> => sql`
       delete from ${table} where ${rowsOf($)} and (${$.last}::text[] is null or ${key} <= ${keyIn(sql`${$.last}::text[]`)})
-      returning true as "isGone"`,
+      returning true as "isDeleted"`,
   );
   return { name, lastStatement, purgeStatement };
 }

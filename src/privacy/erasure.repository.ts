@@ -43,14 +43,14 @@ const messagesOf = (
     names.map((name) => sql`${sql.identifier(name)} = null`),
     sql`, `,
   );
-  const kept = sql.join(
+  const isSet = sql.join(
     names.map((name) => sql`${sql.identifier(name)} is not null`),
     sql` or `,
   );
   return sql`with erased as (
       update ${table as PgTable} set content = '', ${cleared}
       where ${table.organizationId} = ${$.organizationId} and ${table.conversationId} = any(${$.ids}::uuid[])
-        and (content <> '' or ${kept})
+        and (content <> '' or ${isSet})
       returning true)
     select count(*)::int as count from erased`;
 };

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { makeKey } from '../../src/api-keys/api-key.ts';
+import { generateKey } from '../../src/api-keys/api-key.ts';
 import { openKeyCache } from '../../src/api-keys/cache.ts';
 import type { DatabaseOptions } from '../../src/db/pool/client.ts';
 import { checkDatabase } from '../../src/db/server/readiness.ts';
@@ -278,14 +278,14 @@ describe('keys that do not exist', () => {
       now: () => 0,
     });
     onTestFinished(keys.close);
-    const made = Array.from({ length: 500 }, makeKey);
+    const made = Array.from({ length: 500 }, generateKey);
     const answers = made.map((key) => keys.find(key));
     expect((await keys.find(agency.key))?.organizationId).toBe(agency.id);
     expect(await Promise.all(answers)).toEqual(new Array(500).fill(undefined));
     expect(queries).toBeLessThanOrEqual(6);
 
     queries = 0;
-    const [again = makeKey()] = made;
+    const [again = generateKey()] = made;
     await Promise.all(Array.from({ length: 500 }, () => keys.find(again)));
     expect(queries).toBe(1);
   });
@@ -293,7 +293,7 @@ describe('keys that do not exist', () => {
   test('beyond what can be asked for at once are refused, and the rest is answered', async () => {
     const keys = openKeyCache({ db: service.db, logger: createLogger('silent') });
     onTestFinished(keys.close);
-    const answers = await Promise.allSettled(Array.from({ length: 1_500 }, () => keys.find(makeKey())));
+    const answers = await Promise.allSettled(Array.from({ length: 1_500 }, () => keys.find(generateKey())));
     const refused = answers.filter(({ status }) => status === 'rejected');
     expect(refused).toHaveLength(500);
     for (const answer of refused) expect(answer).toMatchObject({ reason: { code: 'SERVICE_UNAVAILABLE' } });

@@ -1,5 +1,5 @@
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
-import { makeKey } from '../../src/api-keys/api-key.ts';
+import { generateKey } from '../../src/api-keys/api-key.ts';
 import { newId } from '../../src/db/sql/ids.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { attachment, conversation, customer, message, quote } from '../support/records.ts';
@@ -41,7 +41,7 @@ const contact = (identifierType: string, identifierValue: string) => ({ identifi
 test('a run of every kind of request leaves no key, contact, message, signed token or anything of a query, body, path or header in the log', async () => {
   const agency = await service.agency();
   const { port } = await listen(service);
-  const bogus = makeKey();
+  const bogus = generateKey();
   let token = '';
   const { text, entries } = await logOf(async () => {
     const ana = await customer(agency, {

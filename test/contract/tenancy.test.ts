@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { makeKey } from '../../src/api-keys/api-key.ts';
+import { generateKey } from '../../src/api-keys/api-key.ts';
 import { DOCUMENTED, declaredCodes, type Operation, operationsOf, PUBLIC } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { withoutTriggers } from '../support/databases.ts';
@@ -56,7 +56,7 @@ afterEach(async () => {
 test.each([
   ['no key', null, UNAUTHORIZED.noKey],
   ['a malformed key', 'nonsense', UNAUTHORIZED.incomplete],
-  ['an unknown key', makeKey(), UNAUTHORIZED.notActive],
+  ['an unknown key', generateKey(), UNAUTHORIZED.notActive],
 ])('with %s every operation gives the same answer, and does nothing', async (_name, key, expected) => {
   for (const { name } of operationsOf(PUBLIC)) {
     const sent = await requestOf(name, ids.theirs);

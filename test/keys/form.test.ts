@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { hashKey, isWellFormedKey, makeKey, recognisable } from '../../src/api-keys/api-key.ts';
+import { generateKey, hashKey, isWellFormedKey, recognisable } from '../../src/api-keys/api-key.ts';
 import { randomBase62 } from '../../src/contract/base62.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -12,7 +12,7 @@ const ISSUED = [
 ] as const;
 
 test('keys are made of one form and of the whole alphabet, no two alike, each well formed', () => {
-  const keys = Array.from({ length: 2_000 }, makeKey);
+  const keys = Array.from({ length: 2_000 }, generateKey);
   expect(keys.filter((key) => !/^tcrm_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/.test(key))).toEqual([]);
   expect(keys.filter((key) => !isWellFormedKey(key))).toEqual([]);
   expect(new Set(keys).size).toBe(keys.length);
@@ -32,7 +32,7 @@ describe('isWellFormedKey', () => {
   });
 
   test('knows a key by its checksum: with any character changed, added, lost or swapped it is refused', () => {
-    const key = makeKey();
+    const key = generateKey();
     const others = [...key].flatMap((own, index) => {
       const [before, after] = [key.slice(0, index), key.slice(index + 1)];
       const changed = ['0', 'A', 'z', '_', '-'].map((other) => before + other + after);
@@ -57,7 +57,7 @@ describe('isWellFormedKey', () => {
 });
 
 test('of a key only its SHA-256 and a few characters to recognise it by are kept', () => {
-  const key = makeKey();
+  const key = generateKey();
   expect(hashKey(key)).toEqual(createHash('sha256').update(key).digest('hex'));
   expect(recognisable(key)).toEqual({ start: key.slice(0, 11), last4: key.slice(-4) });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { hashKey, makeKey } from '../../src/api-keys/api-key.ts';
+import { generateKey, hashKey } from '../../src/api-keys/api-key.ts';
 import { type KeyCache, openKeyCache } from '../../src/api-keys/cache.ts';
 import { findKeys, issueApiKey, revokeApiKey, saveKeyUsage } from '../../src/api-keys/repository.ts';
 import type { Queries } from '../../src/db/pool/scope.ts';
@@ -177,7 +177,7 @@ describe('a revoked key', () => {
 
 test('a new key works at once, also where it was asked for a moment before', async () => {
   const { id } = await issued();
-  const key = makeKey();
+  const key = generateKey();
   expect(await statusAt(service, key)).toBe(401);
   await service.query('update api_keys set hash = $2 where id = $1', [id, Buffer.from(hashKey(key), 'hex')]);
   expect(await statusAt(service, key)).toBe(200);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_PRODUCT_TEXT, textFault } from '../../rules/product-text.ts';
+import { MAX_PRODUCT_TEXT, textError } from '../../rules/product-text.ts';
 import { newId } from '../../src/db/sql/ids.ts';
 import { useDashboard } from '../support/dashboard.ts';
 
@@ -8,19 +8,19 @@ describe('all text of a product', () => {
   const rest = MAX_PRODUCT_TEXT - 12;
 
   test('has room for the limit and not a byte more; texts count as JSON in UTF-8', () => {
-    expect(textFault({ title, description: 'x'.repeat(rest - 2) })).toBeUndefined();
-    expect(textFault({ title, description: 'x'.repeat(rest - 1) })).toMatchObject({ path: ['description'] });
-    expect(textFault({ title, description: 'á'.repeat(rest / 2 - 1) })).toBeUndefined();
-    expect(textFault({ title, description: 'á'.repeat(rest / 2) })).toBeDefined();
-    expect(textFault({ title, description: '\u0001'.repeat(rest / 6 + 1) })).toBeDefined();
-    expect(textFault({ title, includes: Array(rest / 2 + 1).fill('') })).toMatchObject({
+    expect(textError({ title, description: 'x'.repeat(rest - 2) })).toBeUndefined();
+    expect(textError({ title, description: 'x'.repeat(rest - 1) })).toMatchObject({ path: ['description'] });
+    expect(textError({ title, description: 'á'.repeat(rest / 2 - 1) })).toBeUndefined();
+    expect(textError({ title, description: 'á'.repeat(rest / 2) })).toBeDefined();
+    expect(textError({ title, description: '\u0001'.repeat(rest / 6 + 1) })).toBeDefined();
+    expect(textError({ title, includes: Array(rest / 2 + 1).fill('') })).toMatchObject({
       path: ['includes'],
     });
   });
 
   test('is too long by its largest field, of variants too', () => {
     const variants = [{ label: 'a', description: 'x'.repeat(150_000) }, { includes: ['x'.repeat(160_000)] }];
-    expect(textFault({ title, variants })).toMatchObject({ path: ['variants', 1, 'includes'] });
+    expect(textError({ title, variants })).toMatchObject({ path: ['variants', 1, 'includes'] });
   });
 
   test('counts what is stored, but for what is sent in its place', () => {
@@ -29,24 +29,24 @@ describe('all text of a product', () => {
       description: 'x'.repeat(100_000),
       variants: [{ description: 'x'.repeat(100_000) }],
     };
-    expect(textFault({ specialConditions: 'x'.repeat(50_000) }, stored)).toBeUndefined();
-    expect(textFault({ specialConditions: 'x'.repeat(70_000), operator: 'x' }, stored)).toMatchObject({
+    expect(textError({ specialConditions: 'x'.repeat(50_000) }, stored)).toBeUndefined();
+    expect(textError({ specialConditions: 'x'.repeat(70_000), operator: 'x' }, stored)).toMatchObject({
       path: ['specialConditions'],
     });
-    expect(textFault({ description: 'x'.repeat(150_000) }, stored)).toBeUndefined();
+    expect(textError({ description: 'x'.repeat(150_000) }, stored)).toBeUndefined();
   });
 
   test('is the same for a PATCH as for a create: ids and moments do not count', () => {
     const moment = new Date().toISOString();
     const stored = { id: newId(), title, variants: [{ id: newId() }], createdAt: moment, updatedAt: moment };
-    expect(textFault({ description: 'x'.repeat(rest - 2) }, stored)).toBeUndefined();
-    expect(textFault({ description: 'x'.repeat(rest - 1) }, stored)).toBeDefined();
+    expect(textError({ description: 'x'.repeat(rest - 2) }, stored)).toBeUndefined();
+    expect(textError({ description: 'x'.repeat(rest - 1) }, stored)).toBeDefined();
   });
 
   test('of a product that is over the limit can always be shortened', () => {
     const stored = { title, description: 'x'.repeat(200_000), specialConditions: 'x'.repeat(200_000) };
-    expect(textFault({ description: 'x'.repeat(100_000) }, stored)).toBeUndefined();
-    expect(textFault({ description: 'x'.repeat(200_001) }, stored)).toBeDefined();
+    expect(textError({ description: 'x'.repeat(100_000) }, stored)).toBeUndefined();
+    expect(textError({ description: 'x'.repeat(200_001) }, stored)).toBeDefined();
   });
 });
 
