@@ -140,7 +140,9 @@ test('while its only instance is down, each request has an error that says what 
     body: { error: { code: 'SERVICE_UNAVAILABLE', message } },
   });
   const retry = 'Retry shortly.';
-  expect(await send('GET', '/v1/team')).toEqual(down(`The service cannot handle the request right now. ${retry}`));
+  expect(await send('GET', '/v1/team')).toEqual(
+    down(`The service cannot handle the request right now. ${retry}`),
+  );
   for (const write of [create, () => send('DELETE', `/v1/customers/${body.id}`)])
     expect(await write()).toEqual(
       down(`The service cannot handle the request right now. Nothing was written. ${retry}`),
