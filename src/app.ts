@@ -26,18 +26,16 @@ export type AppOptions = HttpServerOptions & {
   db: Database;
   keys: KeyCache;
   rateLimit: RateLimitOptions;
-  /** Signs the links of attachments. */
   links: FileLinks;
-  /** Serves the files of the disk storage; without it, links lead elsewhere. */
+  /** Set for the disk storage, whose files this service serves itself. */
   files?: { root: string; secrets: LinkSecrets; now?: () => number };
-  /** Past them the process is short of memory or time, and requests are refused. */
   pressure?: PressureLimits;
   publisher?: Publisher;
   /** What agents may do over /mcp. */
   mcp?: 'off' | 'read' | 'write';
 };
 
-/** The public API: every route on one screen. Neither listens nor reads the environment. */
+/** The public API. */
 export async function buildApp(options: AppOptions) {
   const { db, keys, rateLimit, links, files, pressure, publisher = {}, mcp = 'read' } = options;
   const app = createHttpServer(options);
@@ -70,7 +68,7 @@ export async function buildApp(options: AppOptions) {
       setCacheControl(agents, 'data');
       authenticate(agents, { db, keys });
       limitRate(agents, rateLimit);
-      // Whether a message reads or writes is known when it has been read itself; most of them read.
+      // Before the body is parsed, a message counts as a read, as most are.
       rejectFloods(agents, db, () => true);
       agents.register(mcpRoutes, { app, document, canWrite: mcp === 'write', publicUrl });
       done();

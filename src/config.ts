@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 
-/** The only reader of the environment. The table in docs/operating.md is made from these descriptions. */
+/** `npm run docs` generates the table in docs/operating.md from these descriptions. */
 
 const integer = (minimum: number, maximum: number) =>
   z.coerce
@@ -14,7 +14,6 @@ const secret = () => z.string().min(32, 'must have at least 32 characters');
 
 const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/+(.*?))?\/*$/;
 
-/** `disk`, or the bucket and the prefix of its keys. */
 const fileStorage = () =>
   z
     .string()
@@ -27,111 +26,120 @@ const fileStorage = () =>
 const httpUrl = () => z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
 export const Environment = z.object({
-  HOST: z.string().default('0.0.0.0').describe('Address that the API listens on.'),
+  HOST: z.string().default('0.0.0.0').describe('IP address or host name that the API listens on.'),
   PORT: integer(0, 65_535)
     .default(3000)
-    .describe('Port of the API; 0 takes a free one, and signed links then need `PUBLIC_URL`.'),
+    .describe('Port of the API; 0 chooses a free one, and signed links then need `PUBLIC_URL`.'),
   PUBLIC_URL: httpUrl()
     .transform((url) => url.replace(/\/+$/, ''))
     .optional()
-    .describe('Where clients reach the API. Default: `http://localhost:PORT`.'),
+    .describe('URL at which clients reach the API. Default: `http://localhost:PORT`.'),
   SUPPORT_CONTACT: z
     .union([httpUrl(), z.email()], 'must be an email address or an http or https URL')
     .optional()
-    .describe('Whom integrators ask: an email address or a URL, for the document and its page.'),
+    .describe('Support contact in the OpenAPI document: an email address or a URL.'),
   DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
     .optional()
-    .describe('PostgreSQL 15 or later. Default: a PostgreSQL 18 of its own in `DATA_DIR`, with demo data.'),
+    .describe('PostgreSQL 15 or later. Default: an embedded PostgreSQL 18 in `DATA_DIR`, with demo data.'),
   DATABASE_DIRECT_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
     .optional()
     .describe(
-      'The same without a transaction pooler, for migrations and the locks of jobs. Default: `DATABASE_URL`.',
+      'The same database without a transaction pooler, for migrations and the locks of jobs. Default: `DATABASE_URL`.',
     ),
   DATABASE_POOL_SIZE: integer(1, 1_000)
     .default(16)
     .describe(
-      'Connections for requests; one organization gets half of them at most. Four more serve keys and jobs.',
+      'Connections for requests; one organization gets at most half of them. Four more serve keys and jobs.',
     ),
   DATABASE_QUEUE_SIZE: integer(0, 100_000)
     .default(500)
     .describe(
-      'Reads and writes that may wait for one, of one organization half of them; the next gets a 503.',
+      'Reads and writes that may wait for a connection, of one organization half of them; more get 503.',
     ),
   DATABASE_TIMEOUT_MS: integer(100, 600_000)
     .default(4_500)
-    .describe('Longest time for waiting, connecting and running together; then a 503.'),
+    .describe('Timeout for waiting, connecting and running together; then 503.'),
   DATA_DIR: z
     .string()
     .min(1)
     .default('.data')
-    .describe('Folder of the embedded database, attachments and made secrets.'),
+    .describe('Folder of the embedded database, attachments and generated secrets.'),
   RATE_LIMIT_PER_MINUTE: integer(0, 2_147_483_647)
     .default(6_000)
-    .describe('Requests per minute of a key without a limit of its own; 0: no limit.'),
+    .describe('Default limit of a key, in requests per minute; 0: no limit.'),
   REDIS_URL: z
     .string()
     .regex(/^rediss?:\/\//, 'must be a redis:// or rediss:// URL')
     .optional()
-    .describe('Redis that counts requests of all instances. Default: each counts in its memory.'),
+    .describe('Redis that counts the requests of all instances. Default: each instance counts in memory.'),
   FILE_STORAGE: fileStorage()
     .default('disk')
     .describe(
-      "Where attachments are: `disk`, a folder in `DATA_DIR`, or `s3://bucket/prefix`, with region and credentials of the usual variables (`AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, …) or the machine's role.",
+      'Storage of attachments: `disk`, a folder in `DATA_DIR`, or `s3://bucket/prefix`. For S3, region and credentials come from the usual variables (`AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, …) or the role of the machine.',
     ),
   AWS_ENDPOINT_URL_S3: httpUrl()
     .optional()
-    .describe('The S3-compatible store, as the service and clients reach it. Default: AWS.'),
-  AWS_ENDPOINT_URL: httpUrl().optional().describe('The same, where `AWS_ENDPOINT_URL_S3` is not set.'),
-  SIGNED_URL_TTL_SECONDS: integer(30, 3_600).default(300).describe('Lifetime of a signed download link.'),
+    .describe('URL of an S3-compatible store, for the service and for clients. Default: AWS.'),
+  AWS_ENDPOINT_URL: httpUrl().optional().describe('The same, if `AWS_ENDPOINT_URL_S3` is not set.'),
+  SIGNED_URL_TTL_SECONDS: integer(30, 3_600)
+    .default(300)
+    .describe('Lifetime of a signed download link, in seconds.'),
   FILE_SIGNING_SECRET: secret()
     .optional()
-    .describe('Signs download links; the same on every instance. Default: made once, in `DATA_DIR`.'),
+    .describe('Signs download links; the same on every instance. Default: generated once, in `DATA_DIR`.'),
   FILE_SIGNING_SECRET_PREVIOUS: secret()
     .optional()
-    .describe('The secret before: its links stay good until they expire.'),
+    .describe('The previous secret, whose links stay valid until they expire.'),
   SHUTDOWN_DRAIN_MS: integer(0, 600_000)
     .optional()
     .describe(
-      'How long it still answers after SIGTERM, while `/readyz` is 503. Default: `2000`; with the embedded database `0`.',
+      'Time to serve requests after SIGTERM, while `/readyz` is 503. Default: `2000`; with the embedded database `0`.',
     ),
   MCP: z
     .enum(['off', 'read', 'write'], 'must be off, read or write')
     .default('read')
-    .describe('What agents may do over `/mcp`: nothing, read, or write too.'),
+    .describe('What agents can do over `/mcp`: nothing, read, or read and write.'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a pino level or silent')
     .default('info')
-    .describe('Least level of the log lines on standard output.'),
+    .describe('Minimum level of log lines.'),
   TRUST_PROXY: z
     .string()
     .transform((value): boolean | string =>
       value === 'true' || value === 'false' ? value === 'true' : value,
     )
     .default(false)
-    .describe('Which proxies may say who the client is: `true`, `false`, or their addresses and networks.'),
-  DASHBOARD_HOST: z.string().default('127.0.0.1').describe('Address that the dashboard API listens on.'),
-  DASHBOARD_PORT: integer(0, 65_535).default(3001).describe('Port of the dashboard API; 0 takes a free one.'),
+    .describe(
+      'Proxies whose `X-Forwarded-…` headers are trusted: `true`, `false`, or their addresses and networks.',
+    ),
+  DASHBOARD_HOST: z
+    .string()
+    .default('127.0.0.1')
+    .describe('IP address or host name that the dashboard API listens on.'),
+  DASHBOARD_PORT: integer(0, 65_535)
+    .default(3001)
+    .describe('Port of the dashboard API; 0 chooses a free one.'),
   DASHBOARD_TOKEN: secret()
     .optional()
     .describe(
-      'The bearer token of the dashboard backend. Without it an embedded start makes one and prints it; with `DATABASE_URL` the dashboard API is closed.',
+      'The bearer token of the dashboard backend. Default: with `DATABASE_URL`, the dashboard API is closed; with the embedded database, a token is generated and printed.',
     ),
 });
 
 export type Config = z.infer<typeof Environment>;
 
-/** A mistake in the environment, in one line that names the variables. */
+/** Its message names the variables, in one line. */
 export class ConfigError extends Error {}
 
-/** Fewer edits than this make a name look like another one; short names look like too many. */
-const MISSPELT_EDITS = 3;
+const MAX_EDITS = 2;
+/** Short names resemble too many others. */
 const MIN_LENGTH = 6;
 
-/** Names that look like a variable of ours which is not set, each with that variable. They may also be somebody else's. */
+/** Variables that look like an unset one of ours. They can also belong to other programs. */
 export function misspeltVariables(
   environment: Record<string, string | undefined> = process.env,
 ): { name: string; suggestion: string }[] {
@@ -140,7 +148,7 @@ export function misspeltVariables(
     .filter((name) => !(name in Environment.shape))
     .flatMap((name) => {
       const suggestion = unset.find(
-        (known) => known.length >= MIN_LENGTH && distance(known, name) < MISSPELT_EDITS,
+        (known) => known.length >= MIN_LENGTH && distance(known, name) <= MAX_EDITS,
       );
       return suggestion === undefined ? [] : [{ name, suggestion }];
     });
@@ -148,8 +156,8 @@ export function misspeltVariables(
 
 /** @throws ConfigError */
 export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
-  const given = Object.entries(environment).filter(([, value]) => value !== undefined && value !== '');
-  const result = Environment.safeParse(Object.fromEntries(given));
+  const nonEmpty = Object.entries(environment).filter(([, value]) => value !== undefined && value !== '');
+  const result = Environment.safeParse(Object.fromEntries(nonEmpty));
   if (result.success) return result.data;
   const errors = result.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
   throw new ConfigError(`${errors.join('; ')}.`);

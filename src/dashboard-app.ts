@@ -24,26 +24,23 @@ import { teamDashboardRoutes } from './team/dashboard.ts';
 
 export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeout'> & {
   db: Database;
-  /** The bearer token of the dashboard's backend. Without it, every request is answered with 503. */
+  /** The bearer token of the dashboard's backend. Without it, every request gets 503. */
   token: string | undefined;
-  /** Where the files of attachments go. */
   storage: FileStorage;
-  /** Signs the links of attachments. */
   links: FileLinks;
-  /** The clock: milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   now?: () => number;
-  /** For liveness, readiness and metrics, which need no token. */
+  /** Liveness, readiness and metrics, which need no token. */
   health?: { ready: HealthOptions['ready']; metrics: Metrics };
-  /** Aborted when the service is about to end. */
+  /** Aborted when the shutdown begins. */
   leaving?: AbortSignal | undefined;
-  /** Whom users of the service ask, for the document. */
   publisher?: Pick<Publisher, 'contact'>;
 };
 
-/** An upload of 25 MiB over a slow line is no attack. */
+/** For an upload of 25 MiB over a slow connection. */
 const UPLOAD_TIMEOUT_MS = 60_000;
 
-/** The dashboard API: every route on one screen. Neither listens nor reads the environment. */
+/** The dashboard API. */
 export async function buildDashboardApp(options: DashboardOptions) {
   const { db, token, storage, links, now = Date.now, health, leaving, publisher = {} } = options;
   const app = createHttpServer({ ...options, metrics: health?.metrics, requestTimeout: UPLOAD_TIMEOUT_MS });

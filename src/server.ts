@@ -24,18 +24,16 @@ import { type Limiter, memoryLimiter } from './http/rate-limit.ts';
 import { keepPendingListsShort } from './jobs/pending-lists.ts';
 import { startJobs } from './jobs/schedule.ts';
 
-/** The process: reads the environment, opens everything, listens, and closes in the opposite order. */
-
 type Closer = () => Promise<unknown>;
 
-/** One for each part that the start has opened so far, the newest first. */
+/** Newest first. */
 const closers: Closer[] = [];
 const closing = (close: Closer) => closers.unshift(close);
-/** Nothing of this process may outlive it, however it ends. */
+/** Also called when the process ends at once. */
 let stopPostgres: Closer = async () => undefined;
-/** Rejects when that PostgreSQL has ended by itself. */
+/** Rejects if the embedded PostgreSQL ends by itself. */
 const postgresLost = Promise.withResolvers<never>();
-/** Aborted when the service is about to end. */
+/** Aborted when the shutdown begins. */
 const leaving = new AbortController();
 
 function startPostgres({ DATA_DIR }: Config): Promise<EmbeddedPostgres> {
@@ -47,7 +45,7 @@ function startPostgres({ DATA_DIR }: Config): Promise<EmbeddedPostgres> {
       () => stopping ?? postgresLost.reject(new PostgresLost(DATA_DIR)),
       () => undefined,
     );
-  // Known before it runs: a process that is told to end in between waits for it, and stops it.
+  // Set before PostgreSQL runs, so that a signal during its start also stops it.
   stopPostgres = () => {
     stopping ??= starting.then(
       ({ stop }) => stop(),
@@ -62,7 +60,10 @@ function startPostgres({ DATA_DIR }: Config): Promise<EmbeddedPostgres> {
 async function start(config: Config): Promise<void> {
   const logger = createLogger(config.LOG_LEVEL);
   for (const { name, suggestion } of misspeltVariables())
-    logger.warn({ name, suggestion }, `${name} is no variable of this service: ${suggestion} may be meant`);
+    logger.warn(
+      { name, suggestion },
+      `${name} is not a variable of this service. Did you mean ${suggestion}?`,
+    );
   const publicUrl = config.PUBLIC_URL ?? `http://localhost:${config.PORT}`;
 
   const embedded = config.DATABASE_URL ? undefined : await startPostgres(config);
@@ -87,7 +88,7 @@ async function start(config: Config): Promise<void> {
   const files = await openFiles(config, publicUrl);
   closing(files.close);
   const { storage, links, serve } = files;
-  // Only a service that somebody tries out has the demo agency. The image does not contain it.
+  // Only with the embedded database; the image does not contain the demo.
   const demoKey = embedded
     ? await (await import('../demo/load.ts')).loadDemo({ db, storage, dataDir: config.DATA_DIR })
     : undefined;
@@ -113,12 +114,11 @@ async function start(config: Config): Promise<void> {
     mcp: config.MCP,
     publisher: { publicUrl: config.PUBLIC_URL, contact: config.SUPPORT_CONTACT },
   });
-  // Both end together: neither waits for the other's clients.
+  // Closed together, so that neither waits for the other's clients.
   const servers: FastifyInstance[] = [app];
   closing(() => Promise.all(servers.map((server) => stopListening(server).then(() => server.close()))));
   await listen(app, { host: config.HOST, port: config.PORT });
 
-  // Only a service that is tried out makes its own token. In production the operator sets it.
   const generatedToken = embedded && !config.DASHBOARD_TOKEN ? await ownDashboardToken(config) : undefined;
   const dashboardToken = config.DASHBOARD_TOKEN ?? generatedToken;
   const dashboard = await buildDashboardApp({
@@ -149,7 +149,7 @@ const ownDashboardToken = (config: Config): Promise<string> =>
 async function limiterOf({ REDIS_URL: url }: Config, logger: FastifyBaseLogger): Promise<Limiter> {
   if (!url) return memoryLimiter();
   const failures = everySecond((failed) =>
-    logger.warn({ failed }, 'the rate limit store failed: counted in memory'),
+    logger.warn({ failed }, 'the rate limit store failed; requests were counted in memory'),
   );
   const { redisLimiter } = await import('./http/redis-limiter.ts');
   const { limiter, close } = redisLimiter(url, ({ message }) => failures.count(message));
@@ -162,7 +162,6 @@ function addressOf({ server }: FastifyInstance, host: string): string {
   return `http://${['0.0.0.0', '::'].includes(host) ? 'localhost' : host}:${port}`;
 }
 
-/** Prints addresses, the demo key and a first call. */
 function greet(
   app: FastifyInstance,
   config: Config,
@@ -191,44 +190,43 @@ function greet(
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/** Whoever watches this service starts both again. */
+/** The supervisor of the service then restarts both. */
 class PostgresLost extends Error {
   constructor(dataDir: string) {
     const log = join(dataDir, 'postgres', 'server.log');
-    super(`The embedded PostgreSQL has ended by itself (${log} may say why): the service ends with it.`);
+    super(`The embedded PostgreSQL ended unexpectedly, and the service ends with it. See ${log}.`);
   }
 }
 
-/** One line for what commonly goes wrong at a start; nobody needs the stack of a port in use. */
+/** Common errors in one line. */
 function explain(
   error: Error & { code?: string; syscall?: string; port?: number; address?: string },
 ): string {
-  if (error instanceof ConfigError) return `The environment is not right: ${error.message}`;
+  if (error instanceof ConfigError) return `Invalid environment variables: ${error.message}`;
   if (error instanceof MigrationError || error instanceof PostgresLost) return error.message;
   if (error.syscall === 'listen') {
     return error.code === 'EADDRINUSE'
-      ? `Port ${error.port} is in use on ${error.address}; choose another with PORT or DASHBOARD_PORT.`
+      ? `Port ${error.port} on ${error.address} is in use. Set PORT or DASHBOARD_PORT to another one.`
       : `Cannot listen on ${error.address}:${error.port} (${error.code}).`;
   }
   if (isDatabaseError(error) || sqlState(error) !== undefined) {
-    return `The database of DATABASE_URL cannot be used: ${error.message || error.code}.`;
+    return `The database at DATABASE_URL cannot be used: ${error.message || error.code}.`;
   }
   return `The service cannot start: ${error.message}`;
 }
 
-/** A stop that takes longer is cut off. */
 const SHUTDOWN_LIMIT_MS = 30_000;
 
-/** Long enough for a load balancer that asks `/readyz` every second to turn to other instances. */
+/** For load balancers that check `/readyz` every second. */
 const DEFAULT_DRAIN_MS = 2_000;
 
-/** Long enough for a proxy that asks nothing to see that this instance accepts no connection, and to use up those that it has. */
+/** For proxies without health checks, which notice only that no new connection is accepted. */
 const LINGERING_MS = 2_000;
 
-/** Only whoever tries the service out has no proxy before it. */
+/** An embedded database means that there is no proxy. */
 const lingeringOf = ({ DATABASE_URL }: Config): number => (DATABASE_URL ? LINGERING_MS : 0);
 
-/** Ends the process without waiting for anybody but its own PostgreSQL. */
+/** Waits only for the embedded PostgreSQL. */
 async function endNow(): Promise<void> {
   await stopPostgres().catch(() => undefined);
   process.exit(1);
@@ -242,18 +240,18 @@ async function shutDown(code: number): Promise<void> {
   process.exit(code);
 }
 
-/** Serves on, and tells everybody to go elsewhere. A person at the terminal need not wait. */
+/** Serves on while load balancers move to other instances. On Ctrl-C it does not wait. */
 async function drain(config: Config, signal: NodeJS.Signals): Promise<void> {
   leaving.abort();
   const drainMs = config.SHUTDOWN_DRAIN_MS ?? (config.DATABASE_URL ? DEFAULT_DRAIN_MS : 0);
   if (signal === 'SIGTERM') await pause(drainMs);
 }
 
-/** npm and the terminal can both pass on one Ctrl-C: two signals within this time count as one. */
+/** npm and the terminal can both forward one Ctrl-C: two signals within this time count as one. */
 const SAME_SIGNAL_MS = 500;
 
-/** Resolves with the first signal to end. A later one ends the process at once, whatever it is doing. */
-const asked = new Promise<NodeJS.Signals>((done) => {
+/** Resolves with the first signal. A later one ends the process at once. */
+const stopRequested = new Promise<NodeJS.Signals>((done) => {
   let first: number | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
     first ??= performance.now();
@@ -265,7 +263,7 @@ const asked = new Promise<NodeJS.Signals>((done) => {
 
 try {
   const config = readConfig();
-  const served = start(config).then(async () => drain(config, await asked));
+  const served = start(config).then(async () => drain(config, await stopRequested));
   await Promise.race([served, postgresLost.promise]);
   await shutDown(0);
 } catch (error) {

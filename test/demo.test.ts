@@ -418,7 +418,9 @@ describe('npm run demo', () => {
     await expect(run('--organization', organizationId)).rejects.toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^The organization has the demo already; --reset makes it anew.*\n$/),
+      stderr: expect.stringMatching(
+        /^The organization has the demo already\. --reset deletes all its records.*\n$/,
+      ),
     });
     expect(await told(second)).toEqual(used);
 
@@ -468,7 +470,7 @@ describe('npm run demo', () => {
 
   test.each([
     [['--organization', 'nobody'], /^The organization "nobody" does not exist\.\n$/],
-    [['--reset'], /^--organization is missing\.\n\nUsage: npm run demo /],
+    [['--reset'], /^--organization is required\.\n\nUsage: npm run demo /],
   ])('says in one line why it did nothing with %j', async (options, words) => {
     const stderr = expect.stringMatching(words);
     await expect(run(...options)).rejects.toMatchObject({ code: 1, stdout: '', stderr });

@@ -158,7 +158,7 @@ test('a start without DATABASE_URL prints a curl that works, and keeps data and 
   process.kill(Number.parseInt(await readFile(pidFile, 'utf8'), 10), 'SIGKILL');
   expect(await second.ended).toBe(1);
   expect(second.output().match(/^The embedded PostgreSQL .*$/gm)).toEqual([
-    `The embedded PostgreSQL has ended by itself (${dataDir}/postgres/server.log may say why): the service ends with it.`,
+    `The embedded PostgreSQL ended unexpectedly, and the service ends with it. See ${dataDir}/postgres/server.log.`,
   ]);
   // Its orphans keep the shared memory for a moment, as long as a watcher starts it in vain.
   const started = async () => {
@@ -246,7 +246,7 @@ test('a stop by SIGTERM: not ready at once and serving on for SHUTDOWN_DRAIN_MS,
   });
   await service.until(READY);
   await service.until(
-    'FILE_SIGNING_SECRETS is no variable of this service: FILE_SIGNING_SECRET may be meant',
+    'FILE_SIGNING_SECRETS is not a variable of this service. Did you mean FILE_SIGNING_SECRET?',
   );
   const readiness = async () => (await fetch(`http://127.0.0.1:${free.DASHBOARD_PORT}/readyz`)).status;
   await expect.poll(readiness).toBe(200);
@@ -302,7 +302,7 @@ describe('a start that cannot succeed says why in one line, without a stack, and
     const line = await failing({ DATABASE_URL: database.url, PORT, DASHBOARD_PORT });
     holder.close();
     await database.drop();
-    expect(line).toBe(`Port ${PORT} is in use on 127.0.0.1; choose another with PORT or DASHBOARD_PORT.\n`);
+    expect(line).toBe(`Port ${PORT} on 127.0.0.1 is in use. Set PORT or DASHBOARD_PORT to another one.\n`);
   });
 
   test('a runtime that is too old', async () => {

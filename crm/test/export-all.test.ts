@@ -266,7 +266,7 @@ describe('crm export --all', () => {
     const { key } = parseJson(await issueApiKey(agency.scope, { name: 'site', resources: ['customers'] }));
     const partly = await crm(args(folder('partly')), { url: origin, key });
     expect(partly.code).toBe(1);
-    expect(partly.stderr).toContain('This key does not reach catalog, only customers');
+    expect(partly.stderr).toContain('This key has no access to catalog, only to customers');
   });
 });
 

@@ -26,12 +26,11 @@ import {
   toJson,
 } from '../db/repository/index.ts';
 import { apiKeys, issuedKeys, organizations } from '../db/tables/index.ts';
-import { generateKey, hashKey, recognisable } from './api-key.ts';
+import { generateKey, hashKey, visiblePartsOf } from './api-key.ts';
 import { ApiKey, ApiKeyCreate, ApiKeyListQuery, type ApiKeyRotate, ApiKeyUpdate } from './schema.ts';
 
 const keyView = { ...issuedKeys, fields: fieldsOf(ApiKey, apiKeys) };
 
-/** What authentication knows of a key. */
 export type KnownKey = {
   id: string;
   organizationId: OrganizationId;
@@ -60,10 +59,10 @@ const findStatement = prepared(
     where ${apiKeys.hash} = any(${$.hashes}::bytea[]) and ${isAlive} and ${organizations.closedAt} is null`,
 );
 
-/** A value that this release does not know gives the least. */
+/** An unknown value, of a newer release, gives the least access. */
 const Access = ApiKey.shape.access.catch('read');
 
-/** The active keys with these hashes, of open organizations, by hash, each with its remaining milliseconds by the clock of the database. */
+/** The active keys of open organizations by hash, with their remaining lifetime in milliseconds. */
 export async function findKeys(
   db: Queries,
   hashes: readonly string[],
@@ -84,7 +83,7 @@ export async function findKeys(
   );
 }
 
-/** The organization's keys, newest first, those revoked and expired too. */
+/** Includes revoked and expired keys. */
 export const listApiKeys = defineList(keyView, {
   query: ApiKeyListQuery,
   order: newestFirst('createdAt'),
@@ -100,10 +99,9 @@ type NewKey = { id: string; key: string; hash: string; start: string; last4: str
 
 function newKey(): NewKey {
   const key = generateKey();
-  return { id: newId(), key, hash: `\\x${hashKey(key)}`, ...recognisable(key) };
+  return { id: newId(), key, hash: `\\x${hashKey(key)}`, ...visiblePartsOf(key) };
 }
 
-/** The stored record and the key itself. */
 const withSecret = (body: Json<ApiKey>, key: string): Json<ApiKey & { key: string }> =>
   toJson({ ...parseJson(body), key });
 
@@ -133,9 +131,8 @@ function rejectPast(expiresAt: string | null, now: number): void {
 }
 
 /**
- * Issues a key. No other response shows it.
  * @param now milliseconds since 1970
- * @throws VALIDATION_FAILED when the key would be expired from the start
+ * @throws VALIDATION_FAILED if `expiresAt` is in the past
  */
 export async function issueApiKey(
   scope: OrganizationScope,
@@ -150,9 +147,8 @@ export async function issueApiKey(
 const changeSettings = defineUpdate(keyView, columnsOf(ApiKeyUpdate, apiKeys));
 
 /**
- * Changes the settings that the body has, on every instance within a second.
  * @param now milliseconds since 1970
- * @throws API_KEY_NOT_FOUND, API_KEY_INACTIVE for another expiry of a rotated key, VALIDATION_FAILED for one in the past
+ * @throws API_KEY_NOT_FOUND, API_KEY_INACTIVE for a new expiry of a rotated key, VALIDATION_FAILED for one in the past
  */
 export async function updateApiKey(
   scope: OrganizationScope,
@@ -178,10 +174,7 @@ const revokeStatement = prepared(
     update ${apiKeys} set revoked_at = now() where ${rowOf(issuedKeys, $)} and ${apiKeys.revokedAt} is null`,
 );
 
-/**
- * Revokes a key, on every instance within a second. For a revoked key the response is the same as before.
- * @throws API_KEY_NOT_FOUND
- */
+/** @throws API_KEY_NOT_FOUND */
 export const revokeApiKey = (scope: OrganizationScope, id: string): Promise<Json<ApiKey>> =>
   inTransaction(scope, async (within) => {
     await lockApiKey(within, id);
@@ -201,24 +194,22 @@ const replaceStatement = prepared(
 
 const rotated = (replacedBy: string): string => `The key was already rotated. Key ${replacedBy} replaces it.`;
 
-/** Why a key that is not active, or replaced, cannot be rotated. */
-function inactivity({ revokedAt, replacedBy, expiresAt }: ApiKey): string {
+function reasonInactive({ revokedAt, replacedBy, expiresAt }: ApiKey): string {
   if (revokedAt !== null) return 'The key is revoked. Issue a new one.';
   if (replacedBy === null || (expiresAt !== null && Date.parse(expiresAt) <= Date.now()))
     return 'The key has expired. Issue a new one.';
   return rotated(replacedBy);
 }
 
-/** The expiry of a key that lives from now on as long as this one was given. */
+/** Gives the new key the whole lifetime of the old one. */
 const renewedExpiry = ({ createdAt, expiresAt }: ApiKey, now: number): string | null =>
   expiresAt && new Date(now + Date.parse(expiresAt) - Date.parse(createdAt)).toISOString();
 
 /**
- * Issues a key with the settings of another one. The old key lives for the overlap, but never longer than before. Of
- * simultaneous rotations one wins, and the others find the key replaced.
- * @param expiresAt of the new key; absent: it lives as long as the old key was given; null: it never expires
+ * Issues a key with the settings of the old one, which stays active for the overlap, but not beyond its own expiry.
+ * @param expiresAt of the new key; undefined: the lifetime of the old key; null: never
  * @param now milliseconds since 1970
- * @throws API_KEY_NOT_FOUND, API_KEY_INACTIVE when the old key is revoked, expired or already replaced
+ * @throws API_KEY_NOT_FOUND, API_KEY_INACTIVE if the old key is revoked, expired or already rotated
  */
 export const rotateApiKey = (
   scope: OrganizationScope,
@@ -233,7 +224,7 @@ export const rotateApiKey = (
     const key = newKey();
     const values = { organizationId, id, replacedBy: key.id, overlapSeconds };
     const [replaced] = await db.write(replaceStatement, values);
-    if (!replaced) throw new ApiError('API_KEY_INACTIVE', inactivity(old));
+    if (!replaced) throw new ApiError('API_KEY_INACTIVE', reasonInactive(old));
     return insertKey(
       within,
       { ...old, expiresAt: expiresAt === undefined ? renewedExpiry(old, now) : expiresAt },
@@ -252,7 +243,7 @@ const usageStatement = prepared(
 const MINUTE_MS = 60_000;
 const isoAt = (timestamp: number): string => new Date(timestamp).toISOString();
 
-/** Saves when keys were last used. Of each key and minute only the first use is written, of all instances together. */
+/** Writes `last_used_at` at most once per key and minute, over all instances. */
 export async function saveKeyUsage(
   db: Queries,
   usage: Iterable<{ key: KnownKey; at: number }>,

@@ -5,16 +5,15 @@ import { type Database, openDatabase } from '../db/pool/client.ts';
 import { joinEmbeddedPostgres } from '../db/server/embedded.ts';
 import { migrateDatabase } from '../db/server/migrate.ts';
 
-/** A mistake in how a command was called. Its message is all that the person needs. */
+/** A wrong call of a command. Only its message is printed. */
 export class UsageError extends Error {}
 
-/** A command reads all rows of an organization in one statement, while nobody waits for its answer. */
+/** A command may read all rows of an organization in one statement. */
 const STATEMENT_MS = 600_000;
 
 /**
- * Runs a command on the service's database, and migrates it first. The service may be running or not. A fault is
- * printed in one line.
- * @param parse reads the arguments of the command, before the database is opened
+ * Migrates the service's database, and runs a command on it. The service may be running. Prints an error in one line.
+ * @param parse reads the arguments, before the database is opened
  */
 export async function runCommand<Options>(
   parse: () => Options,
@@ -47,7 +46,7 @@ export async function runCommand<Options>(
   }
 }
 
-/** Aborts on Ctrl-C or SIGTERM. The job then finishes its current batch and ends. */
+/** Aborts on Ctrl-C or SIGTERM. */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());

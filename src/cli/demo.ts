@@ -7,8 +7,9 @@ import { runCommand, UsageError } from './database.ts';
 
 const USAGE = `Usage: npm run demo -- --organization ID [--reset]
 
-Fills an organization that has no records with those of the demo agency. With --reset, one that was filled like this
-before loses all its records first, whoever made them. Its keys stay. An organization with other records is left alone.`;
+Fills an empty organization with the records of the demo agency. --reset first deletes all records of an organization
+that was filled like this before, including records that others created; its API keys stay. An organization with other
+records is not changed.`;
 
 function parse() {
   try {
@@ -16,7 +17,7 @@ function parse() {
       options: { organization: { type: 'string' }, reset: { type: 'boolean', default: false } },
     });
     const { organization, reset } = values;
-    if (!organization) throw new Error('--organization is missing.');
+    if (!organization) throw new Error('--organization is required.');
     return { organization, reset };
   } catch (error) {
     throw new UsageError(`${(error as Error).message}\n\n${USAGE}`);
@@ -24,18 +25,18 @@ function parse() {
 }
 
 async function fill({ organization, reset }: ReturnType<typeof parse>, db: Database): Promise<void> {
-  // The image does not contain the demo: there this is the fault of the command, in one line.
+  // Fails in the image, which does not contain the demo.
   const { fillOrganization } = await import('../../demo/fill.ts');
   const { organizationId } = await scopeOf(db, organization, { isWrite: true });
   const { storage, close } = await openFiles(readConfig(), '');
   const outcome = await fillOrganization({ db, storage, organizationId, reset }).finally(close);
   if (outcome === 'used')
-    throw new UsageError('The organization has records that are not of the demo; nothing was changed.');
+    throw new UsageError('The organization has records that are not from the demo. Nothing was changed.');
   if (outcome === 'filled')
     throw new UsageError(
-      'The organization has the demo already; --reset makes it anew, and removes all else.',
+      'The organization has the demo already. --reset deletes all its records and fills it again.',
     );
-  console.log('The organization has the records of the demo agency, and no others.');
+  console.log('The organization has exactly the records of the demo agency.');
 }
 
 await runCommand(parse, fill);

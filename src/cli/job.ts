@@ -5,8 +5,6 @@ import { withJobLock } from '../jobs/lock.ts';
 import { JOBS } from '../jobs/schedule.ts';
 import { runCommand, stopSignal, UsageError } from './database.ts';
 
-/** Runs one job, which the service also runs at its intervals. */
-
 function parse(): keyof typeof JOBS {
   const name = process.argv[2] ?? '';
   if (name in JOBS) return name as keyof typeof JOBS;

@@ -27,23 +27,22 @@ const USAGE = `Usage: npm run keys -- <command>
 
   organizations                                    list the organizations
   create-organization --name NAME                  create an organization
-  close-organization --organization NAME           refuse its keys now, and purge all of it after 30 days
-  reopen-organization --organization NAME          open it again, until then
+  close-organization --organization NAME           reject its keys from now on, and purge it after 30 days
+  reopen-organization --organization NAME          reopen it, within these 30 days
   list --organization NAME                         list its keys
-  issue --organization NAME --name KEYNAME         issue a key; it is shown only now
-        [--access read|create]                     read: only GET; create: only POST; else everything
-        [--expires 90d]                            in d, h or m; never unless given
-        [--resources catalog,quotes]               the parts of /v1 that it reaches; all unless given
-        [--per-minute N]                           requests a minute, 0 for no limit
-  change --organization NAME --id ID               change settings of a key; the key itself stays
+  issue --organization NAME --name KEYNAME         issue a key; it is shown only once
+        [--access read|create]                     read: only GET; create: only POST; default: everything
+        [--expires 90d]                            in d, h or m; default: never
+        [--resources catalog,quotes]               the parts of /v1 that it can access; default: all
+        [--per-minute N]                           requests per minute; 0: no limit
+  change --organization NAME --id ID               change settings of a key
         [--name KEYNAME] [--access write|read|create] [--expires 90d|never]
         [--resources LIST|all] [--per-minute N|default]
-  rotate --organization NAME --id ID               issue a key in the place of another,
-        [--overlap 24h] [--expires 90d|never]      which stays active for the overlap; the new key
-                                                   lives as long as the old one was given
-  revoke --organization NAME --id ID               revoke a key now
+  rotate --organization NAME --id ID               issue a new key with the same settings and lifetime;
+        [--overlap 24h] [--expires 90d|never]      the old key stays active for the overlap
+  revoke --organization NAME --id ID               revoke a key
 
-An organization may be named by its id as well.`;
+NAME can also be the id of the organization.`;
 
 const TEXT = { type: 'string' } as const;
 const OPTIONS = {
@@ -60,46 +59,44 @@ type Options = Partial<Record<keyof typeof OPTIONS, string>>;
 
 const SECONDS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
 
-/** `90d`, `24h`, `30m`, `0s` in seconds. */
 function seconds(option: string, text: string): number {
   const [, amount, unit] = /^(\d{1,6})([dhms])$/.exec(text) ?? [];
   if (amount === undefined)
-    throw new UsageError(`--${option} must be a number with d, h, m or s, such as 90d.`);
+    throw new UsageError(`--${option} must be a number followed by d, h, m or s, such as 90d.`);
   return Number(amount) * SECONDS[unit as keyof typeof SECONDS];
 }
 
 function required(options: Options, name: keyof Options): string {
   const value = options[name];
-  if (value === undefined || value === '') throw new UsageError(`--${name} is missing.\n\n${USAGE}`);
+  if (value === undefined || value === '') throw new UsageError(`--${name} is required.\n\n${USAGE}`);
   return value;
 }
 
-/** The organization that the person names, open or closed. Where several have that name, the person must give the id. */
-async function foundOrganization(db: Database, options: Options): Promise<Organization> {
+/** Open or closed. */
+async function findOrganization(db: Database, options: Options): Promise<Organization> {
   const wanted = required(options, 'organization');
   const found = (await allOrganizations(db)).filter(({ id, name }) => id === wanted || name === wanted);
   const [organization] = found;
   if (!organization)
     throw new UsageError(
-      `There is no organization ${JSON.stringify(wanted)}; see \`npm run keys -- organizations\`.`,
+      `The organization ${JSON.stringify(wanted)} does not exist. \`npm run keys -- organizations\` lists them.`,
     );
-  if (found.length > 1) throw new UsageError(`${found.length} organizations have that name; use the id.`);
+  if (found.length > 1) throw new UsageError(`${found.length} organizations have this name. Use the id.`);
   return organization;
 }
 
 const anyScopeOf = async (db: Database, options: Options): Promise<OrganizationScope> =>
-  scopeTo(db, (await foundOrganization(db, options)).id);
+  scopeTo(db, (await findOrganization(db, options)).id);
 
-/** For keys that are issued, changed or ended. */
 async function openScopeOf(db: Database, options: Options): Promise<OrganizationScope> {
-  const { id, closedAt } = await foundOrganization(db, options);
+  const { id, closedAt } = await findOrganization(db, options);
   rejectClosed({ isClosed: closedAt !== null });
   return scopeTo(db, id);
 }
 
 function printNewKey(issued: Json<ApiKey & { key: string }>): void {
   const { key, id, expiresAt } = parseJson(issued);
-  console.log(`Key (shown only now): ${key}\nId: ${id}\nExpires: ${expiresAt ?? 'never'}`);
+  console.log(`Key (shown only once): ${key}\nId: ${id}\nExpires: ${expiresAt ?? 'never'}`);
 }
 
 function lineOf({
@@ -120,7 +117,6 @@ function lineOf({
   return `${id}  ${start}…${last4}  ${name}  ${access}  ${reach}  ${state}  last used ${lastUsedAt ?? 'never'}`;
 }
 
-/** The option that gives each field of a new key. */
 const OPTION_OF: Record<string, keyof Options> = {
   name: 'name',
   access: 'access',
@@ -132,7 +128,7 @@ const OPTION_OF: Record<string, keyof Options> = {
 const expiryIn = (expires: string): string | null =>
   expires === 'never' ? null : new Date(Date.now() + seconds('expires', expires) * 1_000).toISOString();
 
-/** The settings that the options name. Text that is no number goes to validation, which rejects it in the words of the API. */
+/** Invalid values are left to the validation, which has the error messages. */
 function settingsOf({ name, access, expires, resources, 'per-minute': perMinute }: Options) {
   return {
     ...(name !== undefined && { name }),

@@ -52,7 +52,7 @@ const CODES: Partial<Record<ErrorCode, Documented>> = {
   KEY_CREATE_ONLY: ['This key can only create. Use a key with the access "write" or "read".'],
   KEY_RESOURCE_NOT_ALLOWED: [
     'The key was issued for other parts of the API.',
-    'This key does not reach customers, only catalog. Use a key that does.',
+    'This key has no access to customers, only to catalog. Use a key that has.',
   ],
   ORGANIZATION_NOT_FOUND: ['The organization does not exist.', `The organization "${ID}" does not exist.`],
   ORGANIZATION_CLOSED: ['The organization is closed. Reopen it to write.'],

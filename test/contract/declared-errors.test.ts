@@ -246,7 +246,7 @@ const template = (message: string): string =>
     .replace(/\d+/g, 'N')
     // A restore has no body.
     .replace('body.contacts', 'contacts')
-    .replace(/reach \w+, only [\w, ]+\./, 'reach this, only that.');
+    .replace(/access to \w+, only to [\w, ]+\./, 'access to this, only to that.');
 
 /** Their messages say what is wrong with the request, or whose credential is. */
 const OWN_WORDS: ErrorCode[] = ['VALIDATION_FAILED', 'UNAUTHORIZED'];
@@ -267,7 +267,7 @@ test('every code of the closed list is declared by an operation, or belongs to n
   const declared = new Set(cases.flatMap(({ operation }) => codesOf(operation)));
   expect(
     errorCodes.filter((code) => !declared.has(code)).sort(),
-    'Name each code in the `responses` of the routes that answer with it',
+    'Name each code in `config.errorCodes` of its routes',
   ).toEqual(OF_NO_OPERATION);
   expect(Object.keys(PROVOCATIONS).filter((code) => !declared.has(code as ErrorCode))).toEqual([]);
 });

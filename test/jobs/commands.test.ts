@@ -56,7 +56,7 @@ test('what the commands do not understand is refused in one line', async () => {
   await Promise.all([
     refused(`Name a job: ${jobs}.`, 'job', 'nonsense'),
     refused('--per-minute must be an integer.', ...issue, '--per-minute', 'x'),
-    refused('--expires must be a number with d, h, m or s, such as 90d.', ...issue, '--expires', 'soon'),
+    refused('--expires must be a number followed by d, h, m or s, such as 90d.', ...issue, '--expires', 'soon'),
   ]);
 });
 
@@ -82,7 +82,7 @@ test('npm run keys issues a key for some resources, changes it and shows it', as
   expect(await change('--expires', 'never')).toContain('  expires never  ');
   const rotated = await keys('rotate', '--id', id, '--expires', '30d');
   const [, successor = ''] =
-    /^Key \(shown only now\): tcrm_\w+\nId: (\S+)\nExpires: 2\d{3}-/.exec(rotated) ?? [];
+    /^Key \(shown only once\): tcrm_\w+\nId: (\S+)\nExpires: 2\d{3}-/.exec(rotated) ?? [];
   expect(await keys('list')).toMatch(
     new RegExp(`^${successor}  .*\n${id}  .*  sync  create  all  replaced by ${successor}, expires 2`),
   );

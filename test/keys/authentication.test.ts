@@ -55,9 +55,9 @@ describe('the key of a request', () => {
 });
 
 const { misplaced } = UNAUTHORIZED;
-const WITHOUT = misplaced('Authorization has the key without the word Bearer.');
-const SURPLUS = misplaced('The word Bearer stands where only the key belongs.');
-const ADDRESS = misplaced('The key was sent in the address, which logs keep: replace the key.');
+const WITHOUT = misplaced('Authorization contains the key without the word Bearer.');
+const SURPLUS = misplaced('The value of the key begins with the word Bearer.');
+const ADDRESS = misplaced('The key was sent in the URL, which logs store: rotate the key.');
 
 test.each<[string, (key: string) => Record<string, string>, object]>([
   ['without Bearer', (key) => ({ authorization: key }), WITHOUT],

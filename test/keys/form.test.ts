@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { generateKey, hashKey, isWellFormedKey, recognisable } from '../../src/api-keys/api-key.ts';
+import { generateKey, hashKey, isWellFormedKey, visiblePartsOf } from '../../src/api-keys/api-key.ts';
 import { randomBase62 } from '../../src/contract/base62.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -59,5 +59,5 @@ describe('isWellFormedKey', () => {
 test('of a key only its SHA-256 and a few characters to recognise it by are kept', () => {
   const key = generateKey();
   expect(hashKey(key)).toEqual(createHash('sha256').update(key).digest('hex'));
-  expect(recognisable(key)).toEqual({ start: key.slice(0, 11), last4: key.slice(-4) });
+  expect(visiblePartsOf(key)).toEqual({ start: key.slice(0, 11), last4: key.slice(-4) });
 });

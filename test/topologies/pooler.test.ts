@@ -47,7 +47,7 @@ test.each([
   [
     'refuses the timeouts of a connection',
     {},
-    'The database of DATABASE_URL cannot be used: unsupported startup parameter: statement_timeout.\n',
+    'The database at DATABASE_URL cannot be used: unsupported startup parameter: statement_timeout.\n',
   ],
 ])('a pooler that %s is named at the start, in one line', async (_how, settings, said) => {
   const database = await createTestDatabase(inject('serverUrl'));
