@@ -56,7 +56,12 @@ test('what the commands do not understand is refused in one line', async () => {
   await Promise.all([
     refused(`Name a job: ${jobs}.`, 'job', 'nonsense'),
     refused('--per-minute must be an integer.', ...issue, '--per-minute', 'x'),
-    refused('--expires must be a number followed by d, h, m or s, such as 90d.', ...issue, '--expires', 'soon'),
+    refused(
+      '--expires must be a number followed by d, h, m or s, such as 90d.',
+      ...issue,
+      '--expires',
+      'soon',
+    ),
   ]);
 });
 
