@@ -451,7 +451,7 @@ describe('npm run demo', () => {
       await expect.poll(async () => isDone || (await second.query(waiting)).length > 0).toBe(true);
       await writer.query('commit');
       expect((await reset).stdout).toBe(
-        'The organization has the records of the demo agency, and no others.\n',
+        'The organization has exactly the records of the demo agency.\n',
       );
     });
     const there = await second.query('select id from products where id = any($1)', [ids]);
