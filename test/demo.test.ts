@@ -450,9 +450,7 @@ describe('npm run demo', () => {
       const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
       await expect.poll(async () => isDone || (await second.query(waiting)).length > 0).toBe(true);
       await writer.query('commit');
-      expect((await reset).stdout).toBe(
-        'The organization has exactly the records of the demo agency.\n',
-      );
+      expect((await reset).stdout).toBe('The organization has exactly the records of the demo agency.\n');
     });
     const there = await second.query('select id from products where id = any($1)', [ids]);
     expect(there).toEqual([{ id: ids[1] }]);
