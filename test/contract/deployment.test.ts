@@ -77,6 +77,23 @@ describe('what is deployed', () => {
     expect(read('Dockerfile')).toMatch(/^HEALTHCHECK .*\\\n.*\/livez`/m);
   });
 
+  test('starts under systemd as in the image, with variables of the service, and has longer to end than the service takes', () => {
+    const unit = read('deploy/travel-agency-crm-api.service');
+    const image = read('Dockerfile');
+    const set = [...unit.matchAll(/^Environment=(.+)$/gm)].flatMap(([, line = '']) => line.split(' '));
+    const [ofNode, ofService] = [true, false].map((isNode) =>
+      set.filter((variable) => variable.startsWith('NODE_') === isNode),
+    );
+    expect(ofNode?.filter((variable) => !image.includes(variable))).toEqual([]);
+    const names = ofService?.map((variable) => variable.split('=')[0]) ?? [];
+    expect(names.sort()).toEqual(['DATA_DIR', 'HOST', 'TRUST_PROXY']);
+    expect(names.filter((name) => !(String(name) in Environment.shape))).toEqual([]);
+    const [, program = ''] = /^ExecStart=\S+\/node (.+)$/m.exec(unit) ?? [];
+    expect(image).toContain(`CMD ["node", "${program}"]`);
+    const [, grace] = /^ {4}stop_grace_period: (\d+)s$/m.exec(read('docker-compose.yml')) ?? [];
+    expect(unit).toContain(`TimeoutStopSec=${grace}\n`);
+  });
+
   test('has all that the service reads', () => {
     const copied = [...read('Dockerfile').matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, from = '']) =>
       from.split(' '),
