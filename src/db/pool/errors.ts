@@ -1,11 +1,8 @@
 import { ApiError } from '../../contract/errors.ts';
 import { LostRace } from './scope.ts';
 
-const field = (error: unknown, name: string): unknown =>
-  typeof error === 'object' && error !== null ? (error as Record<string, unknown>)[name] : undefined;
-
 const text = (error: unknown, name: string): string | undefined => {
-  const value = field(error, name);
+  const value = (Object(error) as Record<string, unknown>)[name];
   return typeof value === 'string' ? value : undefined;
 };
 

@@ -7,7 +7,6 @@ const WRITE_RETRIES = 3;
 /** 25 to 400 ms; random, so that clients do not return at once. */
 const backoff = (attempt: number): number => Math.min(400, 50 * 2 ** attempt) * (0.5 + Math.random() / 2);
 
-/** Retries a read until its deadline, and a write only if the error proves that nothing was written. */
 export async function retry<Result>(
   kind: 'read' | 'write',
   work: () => Promise<Result>,

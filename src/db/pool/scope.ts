@@ -1,9 +1,9 @@
 import type { Statement } from '../sql/statement.ts';
 
 export type Queries = {
-  /** Retries after a transient error, unless in a transaction. */
+  /** Retries after a transient error until its deadline, unless in a transaction. */
   read: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
-  /** Retries only if the error proves that nothing was written, and not in a transaction. */
+  /** Retries only if the error proves that nothing was written, unless in a transaction. */
   write: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
   /** Runs `work` again if nothing was committed. Inside a transaction, it joins that one. */
   transaction: <Result>(work: (transaction: Queries) => Promise<Result>) => Promise<Result>;

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { latestMigration } from './migrate.ts';
 
-/** For the connection, and again for each query: a lost database is reported within a second. */
+/** For the connection, and for each query. */
 const TIMEOUT_MS = 400;
 
 /**

@@ -38,6 +38,14 @@ type Sources<Value, Table extends PgTable> = Record<WithoutColumn<Value, Table>,
 
 type Only<Input, Value> = Input & Record<Exclude<keyof Input, keyof Value>, never>;
 
+function pickFields(schema: z.ZodObject, sources: Readonly<Record<string, unknown>>): object {
+  const entries = Object.keys(schema.shape).map((name) => {
+    if (!sources[name]) throw new Error(`The field ${name} has no column.`);
+    return [name, sources[name]];
+  });
+  return Object.fromEntries(entries);
+}
+
 /**
  * The fields of a response. A field comes from the column of its name and type; without one, it does not compile.
  * @param sources of fields without a column (`displayName`), or in place of one
@@ -49,36 +57,21 @@ export function fieldsOf<Schema extends z.ZodObject, Table extends PgTable, Inpu
     ? [sources?: Only<Input, z.infer<Schema>> & Sources<z.infer<Schema>, Table>]
     : [sources: Only<Input, z.infer<Schema>> & Sources<z.infer<Schema>, Table>]
 ): Fields<z.infer<Schema>> {
-  const columns = getTableColumns(table) as Record<string, PgColumn>;
-  const overrides = (sources ?? {}) as Record<string, PgColumn | SQL>;
-  const entries = Object.keys(schema.shape).map((name) => {
-    const source = overrides[name] ?? columns[name];
-    if (!source) throw new Error(`The field ${name} has neither a column nor a source.`);
-    return [name, source];
-  });
-  return Object.fromEntries(entries) as Fields<z.infer<Schema>>;
+  return pickFields(schema, { ...getTableColumns(table), ...sources }) as Fields<z.infer<Schema>>;
 }
 
 export type Columns<Name extends string = string> = Readonly<Record<Name, PgColumn>>;
 
-/** A column of arrays stores an empty one for null. */
-type TakesNull<Column> = Column extends PgColumn
-  ? null extends JsonOf<Column>
-    ? true
-    : JsonOf<Column> extends readonly unknown[]
-      ? true
-      : false
-  : true;
-
+/** The fields that can be null, and whose column cannot. A column of arrays stores an empty one for null. */
 type FieldsNotNull<Value, Table extends PgTable> = {
-  [Name in keyof Value]-?: null extends Value[Name]
-    ? Name extends keyof ColumnsOf<Table>
-      ? TakesNull<ColumnsOf<Table>[Name]> extends true
+  [Name in keyof Value & keyof ColumnsOf<Table>]: null extends Value[Name]
+    ? JsonOf<ColumnsOf<Table>[Name]> extends readonly unknown[]
+      ? never
+      : null extends JsonOf<ColumnsOf<Table>[Name]>
         ? never
         : Name
-      : never
     : never;
-}[keyof Value];
+}[keyof Value & keyof ColumnsOf<Table>];
 
 /** `unknown`, or a type that names the fields in the compiler's error. */
 type Writable<Schema extends z.ZodObject, Table extends PgTable> =
@@ -97,11 +90,5 @@ export function columnsOf<Schema extends z.ZodObject, Table extends PgTable>(
   schema: Schema & Writable<Schema, Table>,
   table: Table,
 ): Columns<keyof z.infer<Schema> & string> {
-  const columns = getTableColumns(table) as Record<string, PgColumn>;
-  const entries = Object.keys(schema.shape).map((name) => {
-    const column = columns[name];
-    if (!column) throw new Error(`The field ${name} has no column.`);
-    return [name, column];
-  });
-  return Object.fromEntries(entries) as Columns<keyof z.infer<Schema> & string>;
+  return pickFields(schema, getTableColumns(table)) as Columns<keyof z.infer<Schema> & string>;
 }

@@ -52,10 +52,7 @@ const dialect = new PgDialect();
 function compose<Values, Query extends SQLWrapper>(
   name: string,
   query: ($: Params<Values>) => Query,
-  {
-    isOnce,
-    ...options
-  }: Pick<Statement<unknown, Values>, 'isPrepared' | 'isShort'> & Pick<Options, 'isOnce'>,
+  { isOnce, ...options }: Options & Pick<Statement<unknown, never>, 'isPrepared'>,
 ): Statement<RowOf<Query>, Values> {
   const { sql: text, params } = dialect.sqlToQuery(query(placeholders as Params<Values>).getSQL());
   const statement = { name, text, params, ...options };

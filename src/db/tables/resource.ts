@@ -19,7 +19,7 @@ export type Resource<Table extends TenantTable = TenantTable> = {
   };
   /** True if triggers maintain the total of the list in `live_counts`. */
   readonly isCounted: boolean;
-  /** A field whose values have a total each, and their `resource` in `live_counts`. */
+  /** The field whose values have totals too, and their `resource` in `live_counts`. */
   readonly countedBy?: { readonly field: string; readonly name: string };
   readonly searchDocument?: SearchTable | undefined;
 };
