@@ -114,7 +114,7 @@ describe('the embedded server', () => {
     await writeFile(pidFile, `${other.pid}\n${data}\n1\n5432\n${data}\n\n\n`);
     const fault = await start().catch((error: Error) => error.message);
     expect(fault).toBe(
-      `The embedded PostgreSQL did not start: process ${other.pid} runs, which ${data}/postmaster.pid says is the server, and does not answer as one. If it is another program, delete that file; if it is PostgreSQL, end it; then start again.`,
+      `The embedded PostgreSQL did not start: process ${other.pid} is running, and ${data}/postmaster.pid says that it is the server, but it does not respond. If it is another program, delete that file; if it is PostgreSQL, end it. Then start again.`,
     );
     // Not ours to end.
     expect([other.exitCode, other.signalCode]).toEqual([null, null]);

@@ -74,8 +74,8 @@ export function definePurge<T>(resource: Resource<ArchivableTable>, fields: Fiel
     const purged: T[] = [];
     for (const [organizationId, rows] of Map.groupBy(due, (row) => row.organizationId)) {
       const ids = rows.map(({ id }) => id);
-      const gone = await db.write(statement, { organizationId, ids, before });
-      purged.push(...gone.map(({ body }) => parseJson(body)));
+      const deleted = await db.write(statement, { organizationId, ids, before });
+      purged.push(...deleted.map(({ body }) => parseJson(body)));
     }
     return purged;
   };

