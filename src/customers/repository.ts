@@ -146,10 +146,10 @@ export async function updateCustomer(
 const nameContactStatement = prepared(
   'customers.name_contact',
   ($: Params<RecordKey & { contactId: string; displayName: string | null }>) => sql`
-    update ${customers} set contacts = name_contact(${customers.contacts},
+    update ${customers} set contacts = (select name_contact(${customers.contacts},
       (select place::int - 1 from json_array_elements(${customers.contacts}) with ordinality as stored(contact, place)
         where contact ->> 'id' = ${$.contactId}),
-      to_json(${$.contactId}::text), to_json(${$.displayName}::text))
+      to_json(${$.contactId}::text), to_json(${$.displayName}::text)))
     where ${recordOf(liveCustomers, $)}`,
 );
 
