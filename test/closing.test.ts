@@ -75,7 +75,8 @@ describe('while it is closed', () => {
 test('a write that is under way while it is closed is finished, and nobody waits for it; the next one is refused', async () => {
   const agency = await service.agency();
   const { id } = await opportunity(agency);
-  const letGo = await hold(service.ownerUrl, 'select from opportunities where id = $1 for update', [id]);
+  const locked = 'select from opportunities where organization_id = $1 and id = $2 for update';
+  const letGo = await hold(service.ownerUrl, locked, [agency.id, id]);
   const call = dashboard.of(agency);
   const put = call.put(`/opportunities/${id}`, { salesStage: 'won' });
   await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);

@@ -121,9 +121,8 @@ describe('rotateApiKey', () => {
     const { issue, rotate } = await agency();
     const old = await issue({ expiresAt: inFuture(HOUR) });
     // It was given ten hours, nine of which have passed.
-    await service.query("update api_keys set created_at = expires_at - interval '10 hours' where id = $1", [
-      old.id,
-    ]);
+    const created = inFuture(-9 * HOUR);
+    await service.query('update api_keys set created_at = $2 where id = $1', [old.id, created]);
     const { body } = await rotate(old.id, { overlapSeconds: 2_592_000 });
     expect([body.expiresAt, await expiryOf(old.id)]).toEqual([inFuture(10 * HOUR), NOW + HOUR]);
   });
