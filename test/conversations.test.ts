@@ -196,7 +196,7 @@ describe.each(STORES)('messages of $channel', ({ channel, table, delivery, kept 
     return { agency, call, path: `/conversations/${id}` };
   }
 
-  test('keep what is said of their delivery, without a moment are of now, and change nothing when sent again', async () => {
+  test('keep their delivery report, get the current time if they have none, and change nothing when sent again', async () => {
     const { agency, call, path } = await conversation();
     const message = `${path}/messages/${randomUUID()}`;
     const [{ now } = { now: new Date() }] = await service.query<{ now: Date }>('select now()');
@@ -214,7 +214,7 @@ describe.each(STORES)('messages of $channel', ({ channel, table, delivery, kept 
     ]);
   });
 
-  test('imported by 20 requests at once, with messages in common, are counted once each', async () => {
+  test('that 20 simultaneous imports share are counted once each', async () => {
     const { agency, call, path } = await conversation();
     const data = batch(100);
     const answers = await Promise.all(

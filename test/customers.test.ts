@@ -130,7 +130,7 @@ test('a customer from its creation to its archive, as an integration sees it', a
 });
 
 describe('createCustomer', () => {
-  test('the same contact twice in one body is a fault of the second, whatever it is written like', async () => {
+  test('a contact that is twice in one body is a validation error of the second, however it is written', async () => {
     const agency = await service.agency();
     const { status, body } = await agency.post(CUSTOMERS, {
       contacts: [
@@ -173,7 +173,7 @@ describe('createCustomer', () => {
 });
 
 describe('updateCustomer', () => {
-  test('that waited behind a change of the contacts answers what the next GET answers, tag included', async () => {
+  test('that waited for a change of the contacts returns what the next GET returns, ETag included', async () => {
     const agency = await service.agency();
     const { id } = await create(agency, { contacts: [web('start')] });
     for (let round = 0; round < 10; round += 1) {

@@ -123,7 +123,7 @@ const OF_THE_AGENCY: ReadonlySet<string> = new Set([
   ),
 ]);
 
-test('after an erasure no table, file, log line or answer of any operation has text of the person, and a neighbour keeps all', async () => {
+test('after an erasure no table, file, log line or response has text of the person, and another organization keeps everything', async () => {
   const [agency, other] = [await service.agency(), await service.agency()];
   const world = { service, dashboard, agency };
   const has = await populate(world, 'Neighbour');
@@ -187,7 +187,7 @@ test('after an erasure no table, file, log line or answer of any operation has t
   expect(await dashboard.stored(other)).toEqual(neighbour);
 });
 
-test('while the storage refuses, the customer says that the erasure is pending, and the job finishes it', async () => {
+test('while the storage fails, the customer shows a pending erasure, and the job finishes it', async () => {
   const job = { db: service.db, logger: createLogger('silent'), batchSize: 1 };
   // It goes over all organizations.
   await eraseFiles({ ...job, storage: service.storage });
@@ -217,7 +217,7 @@ test('while the storage refuses, the customer says that the erasure is pending, 
   await app.close();
 });
 
-test('what fails in the middle erases nothing', async () => {
+test('an erasure that fails halfway erases nothing', async () => {
   const agency = await service.agency();
   const { customerId } = await person(agency);
   const before = await dashboard.stored(agency);

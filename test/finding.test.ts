@@ -10,7 +10,7 @@ const service = useService();
 const contact = (identifierType: string, identifierValue: string) => ({ identifierType, identifierValue });
 const idsOf = (body: { data: { id: string }[] }): string[] => body.data.map(({ id }) => id);
 
-test('a contact whose + was not encoded, and so arrives as a space, is found; a channel without a contact is a fault', async () => {
+test('a contact is found whose + was not encoded and arrived as a space; contactType without contact is rejected', async () => {
   const agency = await service.agency();
   const { id } = await customer(agency, { contacts: [contact('whatsapp', '+13055550100')] });
   expect(idsOf((await agency.get('/v1/customers?contact=+13055550100')).body)).toEqual([id]);
@@ -21,7 +21,7 @@ test('a contact whose + was not encoded, and so arrives as a space, is found; a 
   }
 });
 
-test('a moment takes any offset, also with a + that was not encoded, and is compared to the millisecond', async () => {
+test('a timestamp can have any offset, also with a + that was not encoded, and is compared to the millisecond', async () => {
   const agency = await service.agency();
   const { id } = await customer(agency);
   await withoutTriggers(service.ownerUrl, (client) =>
@@ -38,7 +38,7 @@ test('a moment takes any offset, also with a + that was not encoded, and is comp
   expect(await totalOf('2026-03-01T11:00:00.501+01:00')).toBe(0);
 });
 
-test('ids are a hundred at most; an id again, in upper case or none at all finds nothing more', async () => {
+test('ids takes at most 100 ids; a repeated id, upper case and text that is no id find nothing more', async () => {
   const agency = await service.agency();
   const { id } = await customer(agency);
   const find = (ids: string[]) => agency.get(`/v1/customers?ids=${ids.join()}`);
@@ -57,7 +57,7 @@ test('ids are a hundred at most; an id again, in upper case or none at all finds
   ]);
 });
 
-test('messages are found before one of them in any spelling, or before a moment; an id of two threads is the later one', async () => {
+test('before takes a message id in upper or lower case, or a timestamp; of an id in two threads the later message counts', async () => {
   const agency = await service.agency();
   const older = await conversation(agency, { channel: 'web' });
   const newer = await conversation(agency, { channel: 'whatsapp', rotatedFrom: older.id });

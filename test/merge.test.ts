@@ -16,7 +16,7 @@ const merge = (agency: Agency, into: { id: string }, from: { id: string }) =>
 const erase = (agency: Agency, { id }: { id: string }) => dashboard.of(agency).post(`/customers/${id}/erase`);
 
 describe('a merge', () => {
-  test('of a merged customer leads every earlier one to the last', async () => {
+  test('makes the 404 of every customer that was merged before name the last one', async () => {
     const agency = await service.agency();
     const [first, second, last] = [await customer(agency), await customer(agency), await customer(agency)];
     await merge(agency, second, first);

@@ -254,7 +254,7 @@ describe('crm export --all', () => {
     expect(sums(at).status).toBe(0);
   });
 
-  test('touches no folder with other files, and says what a key may not read', async () => {
+  test('writes to no folder with other files, and names what the key must not read', async () => {
     const agency = await full();
     const at = folder('mine');
     await mkdir(at);
@@ -270,7 +270,7 @@ describe('crm export --all', () => {
   });
 });
 
-describe('an export that was ended goes on with --resume, and is the same as one that was not', () => {
+describe('an interrupted export continues with --resume, and has the same result', () => {
   let agency: Agency;
   let expected: Record<string, string>;
   let requests: number;
@@ -310,19 +310,19 @@ describe('an export that was ended goes on with --resume, and is the same as one
     return { ended, asked: [...asked] };
   }
 
-  test.each([2, 20, 44])('killed at the %ith answer', async (at) => {
+  test.each([2, 20, 44])('when it was killed at the %ith response', async (at) => {
     expect(at).toBeLessThan(requests);
     const { ended } = await broken(`killed-${at}`, at, (_proxy, kill) => kill());
     expect(ended.code).toBeNull();
   });
 
-  test('by a dead network, which says how to go on', async () => {
+  test('when the network failed, and says how to continue', async () => {
     const { ended } = await broken('dead', 30, (proxy) => proxy.lose(true));
     expect(ended.code).toBe(1);
     expect(ended.stderr).toMatch(/To continue: crm export --all -o \S+ --resume\n$/);
   });
 
-  test('without asking again for what is settled', async () => {
+  test('without repeating finished requests', async () => {
     const late = requests - 4;
     const { asked: again } = await broken('late', late, (proxy) => proxy.lose(true));
     expect(again.filter((url) => url.includes('/messages'))).toEqual([]);
@@ -331,7 +331,7 @@ describe('an export that was ended goes on with --resume, and is the same as one
     expect(again.length).toBeLessThan(requests / 2);
   });
 
-  test('not with the key of another agency', async () => {
+  test('but not with the key of another organization', async () => {
     const other = await service.agency();
     await populate({ service, agency: other });
     const path = folder('mixed');

@@ -125,7 +125,7 @@ test.each(Object.entries(LISTS))(
   },
 );
 
-test('no resource whose records can be archived shows archived ones', () => {
+test('no resource shows its archived records', () => {
   const isResource = (value: unknown): value is Resource =>
     typeof value === 'object' && value !== null && 'visible' in value && 'notFound' in value;
   const archivable = Object.entries(schema).filter(
@@ -171,7 +171,7 @@ describe.each(filtered)('the filters of %s', (name, list) => {
     return { ids: idsOf(body.data), total: body.pagination.total as number };
   };
 
-  test('alone and together find the records that have their values, and count them', async () => {
+  test('find and count the records with the values that are sent, alone and together', async () => {
     for (const sent of setsOf(filters)) {
       const names = sent.map((filter) => filter.name);
       const expected = [...made].filter(([differs]) => !names.includes(differs)).map(([, id]) => id);
@@ -185,12 +185,12 @@ describe.each(filtered)('the filters of %s', (name, list) => {
     }
   });
 
-  test('leave out nothing that a write answers', async () => {
+  test('find records with every field that the write returned', async () => {
     const { data } = (await readList(here, name)).body;
     for (const record of shown) expect(data).toContainEqual(expect.objectContaining(record));
   });
 
-  test.runIf('archive' in list)('find no record that is archived, and count none', async () => {
+  test.runIf('archive' in list)('neither find nor count archived records', async () => {
     const queries = [{}, ...filters.map((filter) => ({ [filter.name]: filter.sent }))];
     const findAll = () => Promise.all(queries.map(ask));
     const before = await findAll();
@@ -200,7 +200,7 @@ describe.each(filtered)('the filters of %s', (name, list) => {
     expect(await findAll()).toEqual(before);
   });
 
-  test('match whole values, to the letter; ids in any case', async () => {
+  test('match whole values exactly; ids in upper or lower case', async () => {
     for (const filter of filters.filter((each) => each.name !== 'query')) {
       const { schema } = inQuery(name).find((each) => each.name === filter.name) ?? {};
       if (schema?.enum || schema?.format) continue;
@@ -247,7 +247,7 @@ describe.each(searched)('`query` of %s', (name, list: List) => {
     .map(([field, of]) => [field, (text: string) => valueWith(text, of)] as const)
     .filter(([field, write]) => !WRITTEN_ONCE.includes(field) && write(WORD) !== undefined);
 
-  test('finds a text in each field that its document names, and in no other', async () => {
+  test('finds text in each field that the document names, and in no other field', async () => {
     const here = await world();
     const find = async (word: string): Promise<string[]> =>
       idsOf((await readList(here, name, `limit=100&query=${word}`)).body.data);

@@ -60,7 +60,7 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
     await list.make(await service.agency());
   });
 
-  test('a walk by any limit shows every row exactly once, in one order', async () => {
+  test('reading page by page shows every record exactly once, in one order, with any limit', async () => {
     const stored = await service.query<{ id: string }>(
       `select id from ${table} where organization_id = $1 order by ${orderedBy} ${direction}, id ${direction}`,
       [agency.id],
@@ -105,7 +105,7 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
   });
 
   test.skipIf(Object.keys(list.filters).length === 0)(
-    'total is of the filters sent, on every page and past the last',
+    'total counts the records that match the filters, on every page and past the last',
     async () => {
       const even = Math.ceil(COUNT / 2);
       const sent = String(new URLSearchParams({ [filter?.name ?? '']: filter?.sent ?? '' }));
@@ -121,7 +121,7 @@ const PAGED = DOCUMENTED.filter(({ operation }) =>
   operation.parameters?.some(({ name }) => name === 'offset'),
 );
 
-test('every list of both APIs says which page follows, where one does, also to a HEAD, and no other read says it', async () => {
+test('every list of both APIs links to the next page if there is one, also in the response to a HEAD, and no other read does', async () => {
   const agency = await service.agency();
   const world = { service, dashboard, agency };
   const has = await populate(world);
@@ -148,7 +148,7 @@ test('every list of both APIs says which page follows, where one does, also to a
   expect(headers.link).toBe('<http://localhost:80/v1/customers?limit=1&offset=1>; rel="next"');
 });
 
-test('rel="next" is below PUBLIC_URL where that is set, whatever host the request names, and is not on a 304', async () => {
+test('rel="next" begins with PUBLIC_URL if that is set, whatever host the request names, and a 304 has none', async () => {
   const agency = await service.agency();
   for (let index = 0; index < 2; index += 1) await product(agency);
   const app = await ownApp(service, { publisher: { publicUrl: 'https://api.agency.example/crm' } });

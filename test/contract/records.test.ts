@@ -55,7 +55,7 @@ describe.each(KINDS)('$name', ({ name, path }) => {
   };
   const total = async (): Promise<number> => (await call.get(`${path}?limit=1`)).body.pagination.total;
 
-  test('creates and replaces; what is left out is as if never sent, and the same again changes nothing', async () => {
+  test('creates and replaces; an omitted field is cleared, and repeating the request changes nothing', async () => {
     const [one, other] = [fresh(), fresh()];
     const created = await call.put(one.url, one.whole);
     expect([created.status, created.body]).toEqual([201, expect.objectContaining(one.whole)]);
@@ -70,7 +70,7 @@ describe.each(KINDS)('$name', ({ name, path }) => {
     expect([after.made, after.changed > before.changed]).toEqual([before.made, true]);
   });
 
-  test('keeps the date that it was created with, and takes no other later', async () => {
+  test('keeps the creation date that it was created with, and rejects another one', async () => {
     const { url, whole } = fresh();
     const createdAt = '2019-03-01T10:00:00.000Z';
     const history = { ...whole, createdAt: '2019-03-01T11:00:00+01:00' };
@@ -94,7 +94,7 @@ describe.each(KINDS)('$name', ({ name, path }) => {
     ]);
   });
 
-  test('is changed by a PATCH in the field that is sent and in no other; null clears', async () => {
+  test('a PATCH changes the field that is sent and no other; null clears it', async () => {
     const { url, whole, least } = fresh();
     const { body: empty } = await call.put(url, least);
     // Two temperatures are shown as one.
@@ -114,7 +114,7 @@ describe.each(KINDS)('$name', ({ name, path }) => {
     expect(body).toMatchObject(Object.fromEntries(nulls));
   });
 
-  test('by 20 senders creates one record, of one whole body', async () => {
+  test('20 simultaneous requests create one record, with one of the bodies as a whole', async () => {
     const [one, other, raced] = [fresh(), fresh(), fresh()];
     const outcomes = [
       comparable((await call.put(one.url, one.whole)).body),
@@ -128,7 +128,7 @@ describe.each(KINDS)('$name', ({ name, path }) => {
   });
 
   test.runIf(name.replace('PUT', 'DELETE') in OPERATIONS)(
-    'brings back what a DELETE archived, once; among DELETEs the total knows whether',
+    'restores what a DELETE archived; beside simultaneous DELETEs the total stays right',
     async () => {
       const { url, whole } = fresh();
       const { body: made } = await call.put(url, whole);

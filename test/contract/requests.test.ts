@@ -98,7 +98,7 @@ function valuesOf(
   };
 }
 
-describe('every parameter takes what its document says, refuses what it does not say, and is given once', () => {
+describe('every parameter accepts what its document allows, rejects everything else, and can be sent only once', () => {
   test.each(PARAMETERS)('$name of $operation', async ({ operation, name, schema }) => {
     const sent = await requestOf(operation, has);
     const [path = '', needed] = sent.path.split('?');
@@ -132,7 +132,7 @@ describe('every parameter takes what its document says, refuses what it does not
   });
 
   test.each(PARAMETERS.filter(({ schema }) => 'default' in schema))(
-    'without $name $operation answers as with its default',
+    'without $name, $operation returns what it returns with the default',
     async ({ operation, name, schema }) => {
       const sent = await requestOf(operation, has);
       const without = await send(furnished, sent);
@@ -145,14 +145,14 @@ describe('every parameter takes what its document says, refuses what it does not
   );
 });
 
-describe('all faults are named at once', () => {
-  test('of query and filters', async () => {
+describe('all validation errors are reported at once', () => {
+  test('those of the query and of filters', async () => {
     const { body } = await agency.get('/v1/customers?limit=0&offset=-1&query=&tag=');
     const paths = body.error.details.map(({ path }: { path: string }) => path).sort();
     expect(paths).toEqual(['query.limit', 'query.offset', 'query.query', 'query.tag']);
   });
 
-  test('of a body, those of contacts beside those of fields', async () => {
+  test('those of contacts and those of other fields of a body', async () => {
     const { status, body } = await agency.post('/v1/customers', {
       firstName: 5,
       summary: '\u0000',
@@ -196,10 +196,10 @@ describe('all faults are named at once', () => {
   });
 });
 
-describe('names that mean nothing are ignored and named', () => {
+describe('unknown names are ignored and reported', () => {
   const strictly = { headers: { prefer: 'handling=strict' } };
 
-  test('wherever they stand, also on an answer that refuses the rest; those of JavaScript objects too', async () => {
+  test("wherever they are, also when the request is rejected; names of JavaScript's own objects too", async () => {
     const variants = [{ label: 'Base', durationHours: 2 }];
     const sent = { title: 'Oaxaca', destinations: ['Oaxaca'], variants };
     const { status, headers, body } = await agency.post('/v1/catalog/products?organizationId=x', sent);
@@ -218,7 +218,7 @@ describe('names that mean nothing are ignored and named', () => {
     );
   });
 
-  test('twenty at most, each cut to what a header can hold, so that every client can read the answer', async () => {
+  test('at most twenty, each shortened to what a header can hold, so that every client can read the response', async () => {
     const { origin } = await listen(service);
     const long = Array.from({ length: 30 }, (_, index) => [`${'漢'.repeat(200)}${index}`, 1]);
     const response = await fetch(`${origin}/v1/customers`, {
@@ -250,7 +250,7 @@ describe('names that mean nothing are ignored and named', () => {
     expect([status, headers['preference-applied']]).toEqual([expected, applied]);
   });
 
-  test('a create under strict handling rejects every name that it would drop, beside other errors: it says who sets it, or which name is near', async () => {
+  test('a create with strict handling rejects every name that it would ignore, and says who sets the field or which name is similar', async () => {
     const own = await service.agency();
     const variants = [{ label: 'Base', currencies: 'USD', durationHours: 2, position: 0 }];
     const sent = { titel: 'x', title: '', zzz: 1, destinations: ['Oaxaca'], updatedAt: 'x', variants };
@@ -284,7 +284,7 @@ describe('names that mean nothing are ignored and named', () => {
       expect((await own.get(path)).body.data).toEqual([]);
   });
 
-  test('strict handling lets what was read be sent back, and names what had no effect', async () => {
+  test('strict handling accepts a record as it was read, and reports the fields without effect', async () => {
     const own = await service.agency();
     const { body: read } = await own.post('/v1/customers', { contacts: [contact()], firstName: 'Ana' });
     const added = { ...read, contacts: [...read.contacts, contact()] };
@@ -298,7 +298,7 @@ describe('names that mean nothing are ignored and named', () => {
     );
   });
 
-  test('variants in a PATCH have no effect; strict handling refuses others than those that were read', async () => {
+  test('variants in a PATCH have no effect; strict handling rejects variants that differ from the stored ones', async () => {
     const own = await service.agency();
     const { body: read } = await own.post('/v1/catalog/products', {
       title: 'Oaxaca',
@@ -319,7 +319,7 @@ describe('names that mean nothing are ignored and named', () => {
     expect((await own.get(path)).body).toEqual(back);
   });
 
-  test('?stage= is told that the filter takes an id', async () => {
+  test('the error for ?stage= says that the filter takes an id', async () => {
     const said = 'did you mean stageId? It takes the id of a pipeline column, not its key';
     const { status, body } = await agency.get('/v1/opportunities?stage=negotiation', strictly);
     expect([status, body]).toEqual([400, invalid(fault('query.stage', `is not a known name (${said})`))]);

@@ -35,7 +35,7 @@ beforeEach(async () => {
 
 const short = async (n: number, seconds = 0) => (await queries.read(SHORT, { n, seconds }))[0];
 
-test('reads that come at once share two connections; each gets its own rows or error, and the connections are released', async () => {
+test('simultaneous reads share two connections; each gets its own rows or error, and the connections are released', async () => {
   const divisors = [1, 2, 0, 3, 4, 0, 6, 12];
   const answers = await Promise.allSettled(divisors.map((n) => short(n)));
   expect(

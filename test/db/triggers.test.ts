@@ -31,7 +31,7 @@ const namesOf = (found: typeof tables): string[] => found.map((table) => getTabl
 const CHANGED = namesOf(tables.filter((table) => 'updatedAt' in getTableColumns(table)));
 
 test.each(CHANGED)(
-  'an update of %s moves updated_at, whatever it says of it; one that changes nothing is dropped',
+  'an update of %s moves updated_at, whatever value it sets; an update that changes nothing is dropped',
   async (table) => {
     const agency = await service.agency();
     await populate({ service, agency });
@@ -83,7 +83,7 @@ const DERIVED = Object.entries(LISTS)
   .map(([name, list]) => ({ name, list, table: getTableName(list.resource.table) }));
 
 test.each(DERIVED)(
-  '$table that SQL inserts, archives, restores and deletes are counted and searched like others, of their organization alone; what no trigger followed is found',
+  '$table that SQL inserts, archives, restores and deletes are counted and searched like others, of their organization alone; deploy/compare.sql finds a missing search document',
   async ({ name, list, table }) => {
     const { by, as } = hidden(table);
     const agency = await service.agency();
@@ -141,7 +141,7 @@ test.each(DERIVED)(
   },
 );
 
-test('of sixteen writers at once all are counted, and those that were given up are not', async () => {
+test('records of sixteen simultaneous writers are counted, except those that were rolled back', async () => {
   const agency = await service.agency();
   const { id: model } = await product(agency);
   let visible = 1;
@@ -373,7 +373,7 @@ describe('a write touches no more than it changes', () => {
   });
 });
 
-test('the query of operators tells what no trigger followed, and a count is mended beside writes', async () => {
+test('deploy/compare.sql finds changes that bypassed the triggers, and its repair of a count is right beside writes', async () => {
   const agency = await service.agency();
   const titles = ['Oaxaca', 'Puebla', 'Colima'];
   const ids = await Promise.all(titles.map(async (title) => (await product(agency, { title })).id));

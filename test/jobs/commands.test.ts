@@ -48,7 +48,7 @@ test('the runtime of the service loads Drizzle as CommonJS', async () => {
   expect((await promisify(execFile)(process.execPath, args)).stdout).toBe('true\n');
 });
 
-test('what the commands do not understand is refused in one line', async () => {
+test('a command rejects arguments that it does not know, in one line', async () => {
   const issue = ['keys', 'issue', '--organization', 'x', '--name', 'sync'] as const;
   const jobs = 'purge, purge-organizations, erase-files, sweep-files, sweep-idempotency-keys';
   const refused = (words: string, ...args: Parameters<typeof run>) =>

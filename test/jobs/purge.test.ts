@@ -67,7 +67,7 @@ test.each(PURGES)(
   },
 );
 
-test('takes what was archived more than 30 days ago, and logs its id and no text of it', async () => {
+test('deletes products that were archived more than 30 days ago, and logs their ids without their texts', async () => {
   const agency = await service.agency();
   await product(agency, 'live');
   await product(agency, 'archived exactly 30 days ago', RETENTION_MS);
@@ -85,7 +85,7 @@ test('takes what was archived more than 30 days ago, and logs its id and no text
   expect(lines.join()).not.toMatch(/planted|season/i);
 });
 
-test('works in bounded batches, oldest first, and a stopped run goes on where it was', async () => {
+test('works in bounded batches, oldest first, and the next run continues a stopped one', async () => {
   const agency = await service.agency();
   for (let days = 31; days <= 35; days += 1) await product(agency, `${days} days`, days * DAY);
   const stop = new AbortController();
@@ -102,7 +102,7 @@ test('works in bounded batches, oldest first, and a stopped run goes on where it
   expect(await remaining()).toEqual([]);
 });
 
-test('waits for a product that is being restored at that moment, and leaves it alone', async () => {
+test('waits for a product that is being restored, and keeps it', async () => {
   const agency = await service.agency();
   const id = await product(agency, 'on its way back', RETENTION_MS + 1);
   await product(agency, 'gone', RETENTION_MS + 2);
