@@ -189,7 +189,7 @@ export const seldom = (): Step[] => {
     // Of two that have their latest message from one moment, the order is that of their ids.
     ask('GET /v1/conversations', [], {}, { createdSince: MOMENTS[0] }),
     ...[one, two].map((id) => ask(TRANSCRIPT, [id], {}, { before: first('message') })),
-    // Messages with one timestamp, not in the order of their ids.
+    // Messages with one timestamp, not in the order of their ids; the first is replaced, and stays the first.
     ask('POST ~/conversations/{conversationId}/messages', [four], {
       data: [3, 1, 2].map((n) => ({
         content: WORDS[n],
@@ -198,6 +198,12 @@ export const seldom = (): Step[] => {
         createdAt: MOMENTS[0],
         id: { choose: 'message', n },
       })),
+    }),
+    ask('PUT ~/conversations/{conversationId}/messages/{messageId}', [four, { choose: 'message', n: 3 }], {
+      content: 'Otra',
+      direction: 'inbound',
+      messageType: 'text',
+      createdAt: MOMENTS[0],
     }),
     ask(TRANSCRIPT, [four]),
     // A thread that leaves its chain, and the one that it has left.
