@@ -6,17 +6,17 @@ create extension if not exists unaccent with schema public;
 --> statement-breakpoint
 create extension if not exists btree_gin with schema public;
 --> statement-breakpoint
--- Without case and accents. unaccent() is stable only because it finds its dictionary by search_path; here the dictionary is named.
+-- Without case, accents and repeated spaces. unaccent() is stable only because it finds its dictionary by search_path; here the dictionary is named.
 -- NFKC first: a combining mark folds like a precomposed letter. Nearly all text is normalized already, and the check is cheaper.
 create function public.fold_text(value text) returns text
   language sql immutable strict parallel safe
-  return lower(public.unaccent('public.unaccent'::regdictionary,
-    case when value is nfkc normalized then value else normalize(value, nfkc) end));
+  return lower(regexp_replace(public.unaccent('public.unaccent'::regdictionary,
+    case when value is nfkc normalized then value else normalize(value, nfkc) end), ' {2,}', ' ', 'g'));
 --> statement-breakpoint
 -- A LIKE pattern for a substring. Escaped after folding, which can produce a % or _.
 create function public.contains_pattern(value text) returns text
   language sql immutable strict parallel safe
-  return '%' || replace(replace(replace(public.fold_text(value), '\', '\\'), '%', '\%'), '_', '\_') || '%';
+  return '%' || replace(replace(replace(btrim(public.fold_text(value)), '\', '\\'), '%', '\%'), '_', '\_') || '%';
 --> statement-breakpoint
 -- Drops an update that changes nothing; any other sets updated_at. It always grows, even within a millisecond or if the clock was
 -- set back: entity tags and the order of lists depend on it. *= compares bytes, because json has no equality.

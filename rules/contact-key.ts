@@ -33,6 +33,12 @@ const isTelephone = (type: IdentifierType): boolean => type === 'whatsapp' || ty
 
 const withoutPunctuation = (value: string): string => value.replace(PUNCTUATION, '').replace(/^00/, '+');
 
+const NUMBER_IN_SEARCH = /^[\d+\s.()[\]{}\p{Dash_Punctuation}]{4,}$/u;
+
+/** What a search for this text looks for: the text, and a telephone number without its punctuation. */
+export const searchedTexts = (text: string): string[] =>
+  NUMBER_IN_SEARCH.test(text) ? [text, withoutPunctuation(text)] : [text, text];
+
 /** The number without what is written in two ways in its country. */
 const foldCountry = (number: string): string =>
   COUNTRY_VARIANTS.reduce((text, [form, canonical]) => text.replace(form, canonical), number);

@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { searchedTexts } from '../../rules/contact-key.ts';
 import { ApiError } from '../contract/errors.ts';
 import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
 import { defineRestore } from '../db/repository/archive.ts';
@@ -7,7 +8,7 @@ import { organizationParam } from '../db/repository/view.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { type Json, parseJson } from '../db/sql/json.ts';
 import { customers, erasures, liveCustomers } from '../db/tables/customers.ts';
-import { byContactKeys, claimContacts, keyOfContact } from './contacts.repository.ts';
+import { byContactKeys, claimContacts, containsText, keyOfContact } from './contacts.repository.ts';
 import { customerName, customerView, derivedFields, erasedAt, getCustomerRecord } from './repository.ts';
 import { type Customer, CustomerFilters, type CustomerListQuery, RestorableCustomer } from './schema.ts';
 
@@ -37,8 +38,12 @@ const listArchived = defineList(
       },
       query: {
         field: 'summary',
-        where: (summary, text) =>
-          sql`fold_text(concat_ws(chr(31), ${customerName}, ${summary}, ${customers.contactSearch})) like contains_pattern(${text})`,
+        where: (summary, texts) =>
+          containsText(
+            sql`fold_text(concat_ws(chr(31), ${customerName}, ${summary}, ${customers.contactSearch}))`,
+            texts,
+          ),
+        value: searchedTexts,
       },
       tag: hasEntry('tags'),
     },

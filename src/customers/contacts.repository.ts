@@ -1,14 +1,16 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { type Placeholder, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import {
   contactKey,
   type IdentifierType,
   phoneNumber,
   possibleKeys,
+  searchedTexts,
   searchText,
 } from '../../rules/contact-key.ts';
 import { ApiError } from '../contract/errors.ts';
 import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
-import type { Filter } from '../db/repository/list.ts';
+import { contains, type Filter } from '../db/repository/list.ts';
 import { organizationParam, type RecordKey } from '../db/repository/view.ts';
 import { newId } from '../db/sql/ids.ts';
 import { type Params, prepared } from '../db/sql/statement.ts';
@@ -35,6 +37,13 @@ export const ofContacts: Filter = {
   isTotalLater: true,
   isShort: true,
 };
+
+/** A text that contains one of the two texts of `searchedTexts`. PostgreSQL drops the second condition where they are equal. */
+export const containsText = (column: SQL | PgColumn, texts: Placeholder): SQL =>
+  sql`(${column} like contains_pattern((${texts}::text[])[1]) or ${column} like contains_pattern((${texts}::text[])[2]))`;
+
+/** Text in the search document. */
+export const search: Filter = { ...contains(), where: containsText, value: searchedTexts };
 
 /** Replaces `contact` by its possible contact keys, as `ofContacts` takes them. */
 export const byContactKeys = <

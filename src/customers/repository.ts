@@ -3,14 +3,7 @@ import { ApiError, notFound } from '../contract/errors.ts';
 import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
 import { defineArchive } from '../db/repository/archive.ts';
 import { defineGet, defineLockedGet } from '../db/repository/get.ts';
-import {
-  changeFilters,
-  contains,
-  defineList,
-  hasEntry,
-  newestFirst,
-  type Page,
-} from '../db/repository/list.ts';
+import { changeFilters, defineList, hasEntry, newestFirst, type Page } from '../db/repository/list.ts';
 import { organizationParam, type RecordKey, recordOf, rowOf } from '../db/repository/view.ts';
 import { defineCreate, defineUpdate } from '../db/repository/write.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
@@ -24,6 +17,7 @@ import {
   contactColumns,
   keyOfContact,
   ofContacts,
+  search,
 } from './contacts.repository.ts';
 import {
   type ArchivedCustomer,
@@ -70,7 +64,7 @@ export const customerColumns = {
 const list = defineList(customerView, {
   query: CustomerFilters,
   order: newestFirst('updatedAt'),
-  filters: { ...changeFilters, contact: ofContacts, query: contains(), tag: hasEntry('tags') },
+  filters: { ...changeFilters, contact: ofContacts, query: search, tag: hasEntry('tags') },
 });
 
 export const listCustomers = (

@@ -1,10 +1,11 @@
-import { type IdentifierType, possibleKeys } from '../../rules/contact-key.ts';
+import { type IdentifierType, possibleKeys, searchedTexts } from '../../rules/contact-key.ts';
 import { type Fields, type Kind, live, type Organization, pick, type Row, show } from './organization.ts';
 
 /** What lists, searches and transcripts answer. */
 
-/** Without regard to case and accents. test/search.test.ts has the examples. */
-const fold = (text: string): string => text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
+/** Without regard to case, accents and repeated spaces. test/search.test.ts has the examples. */
+const fold = (text: string): string =>
+  text.normalize('NFKD').replaceAll(/\p{M}/gu, '').replaceAll(/ +/g, ' ').toLowerCase();
 
 /** The texts that `query` looks into, each by itself. */
 const SEARCHED: Partial<Record<Kind, (row: Row, organization: Organization) => (string | null)[]>> = {
@@ -61,7 +62,9 @@ const isFound = (kind: Kind, row: Row, query: Fields, organization: Organization
     .every(([name, value]) => {
       if (name === 'query')
         return (SEARCHED[kind]?.(row, organization) ?? []).some((text) =>
-          fold(text ?? '').includes(fold(value)),
+          (kind === 'customers' ? searchedTexts(value) : [value]).some((sent) =>
+            fold(text ?? '').includes(fold(sent).trim()),
+          ),
         );
       const condition = (kind === 'conversations' && OF_CHAINS[name]) || FILTERS[name];
       return condition ? condition(row, value, organization, query) : row[name] === value;
