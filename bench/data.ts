@@ -57,26 +57,34 @@ export async function createDatabases(
   { scale }: Options,
   report: (step: string) => void,
 ): Promise<{ ours: string; byHand: string; key: Keys }> {
-  const name = `loaded_${scale}`;
-  const loaded = databaseUrl(host, name);
-  const isLoaded = await withClient(databaseUrl(host, 'template1'), async (client) => {
-    const { rowCount } = await client.query('select from pg_database where datname = $1', [name]);
-    if (rowCount === 0) await client.query(`create database ${name}`);
-    return rowCount !== 0;
-  });
-  await migrateDatabase(loaded);
-  if (!isLoaded)
-    await withClient(loaded, (client) =>
-      loadDataSet(client, SCALES[scale], (step) => report(`loading: ${step}`)),
+  const [name, nameByHand] = [`loaded_${scale}`, `loaded_${scale}_by_hand`];
+  await withClient(databaseUrl(host, 'template1'), async (client) => {
+    const isLoaded = await client.query('select from pg_database where datname = $1', [nameByHand]);
+    if (isLoaded.rowCount !== 0) return;
+    await client.query(`drop database if exists ${name} with (force)`);
+    await client.query(`create database ${name}`);
+    await migrateDatabase(databaseUrl(host, name));
+    await withClient(databaseUrl(host, name), (loader) =>
+      loadDataSet(loader, SCALES[scale], (step) => report(`loading: ${step}`)),
     );
+    report('loading: the tables of the server by hand');
+    await withClient(await copy(host, name, 'by_hand'), async (loader) => {
+      await loader.query("set maintenance_work_mem = '512MB'");
+      await loader.query(await readFile(new URL('by-hand/schema.sql', import.meta.url), 'utf8'));
+      await loader.query('vacuum analyze');
+    });
+    await client.query(`alter database by_hand rename to ${nameByHand}`);
+  });
   report('copying the data');
   const ours = await copy(host, name, 'ours');
+  const byHand = await copy(host, nameByHand, 'by_hand');
   const key = await issueKeys(ours);
-  const byHand = await copy(host, 'ours', 'by_hand');
+  const { rows } = await withClient(ours, (client) =>
+    client.query('select json_agg(api_keys)::text as keys from api_keys'),
+  );
   await withClient(byHand, async (client) => {
-    await client.query("set maintenance_work_mem = '512MB'");
-    await client.query(await readFile(new URL('by-hand/schema.sql', import.meta.url), 'utf8'));
-    await client.query('vacuum analyze');
+    const insert = 'insert into api_keys select * from json_populate_recordset(null::api_keys, $1)';
+    await client.query(insert, [rows[0]?.keys]);
     await client.query('checkpoint');
   });
   return { ours, byHand, key };
