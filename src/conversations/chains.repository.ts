@@ -21,14 +21,11 @@ import {
 import { conversationRecordView } from './repository.ts';
 import { ConversationPut, type ConversationRecord, type ConversationUpdate } from './schema.ts';
 
-/**
- * Conversations, and the chains of rotated threads. A chain is one line of threads: it neither forks nor closes a
- * circle.
- */
+/** Conversations in chains of rotated threads. A chain neither forks nor forms a circle. */
 
 export const threadView = { ...conversationRecordView, ...threads };
 
-/** A new thread begins a chain of its own. Linking it to another thread is a separate step. */
+/** A new thread begins its own chain. Linking it is a separate step. */
 const steps = putSteps(threadView, {
   columns: {
     ...columnsOf(ConversationPut, conversations),
@@ -41,21 +38,26 @@ const steps = putSteps(threadView, {
   references: { customerId: liveCustomers },
 });
 
-/** Any thread of a chain. Throws CONVERSATION_NOT_FOUND. */
+/**
+ * Takes any thread of a chain.
+ * @throws CONVERSATION_NOT_FOUND
+ */
 export const getConversation = defineGet(threadView, 'conversations.get_record');
 
 const chainsKey = ($: Params<{ organizationId: string }>): SQL =>
   sql`hashtextextended(concat('conversation chains ', ${$.organizationId}::text), 0)`;
 
-/** Keeps the chains of an organization as they are until the transaction ends. Taken before any thread is locked. */
+/**
+ * Keeps the organization's chains unchanged until the transaction ends. Taken before any thread is locked.
+ */
 export const holdChainsStatement = prepared(
   'conversations.hold_chains',
   ($: Params<{ organizationId: string }>) => sql`select pg_advisory_xact_lock_shared(${chainsKey($)})`,
 );
 
 /**
- * Lets the chains of an organization change one after another. Only all chains together show which threads a change
- * concerns.
+ * Serializes changes of the organization's chains: only all chains together show which threads a change
+ * affects.
  */
 const lockChainsStatement = prepared(
   'conversations.lock_chains',
@@ -65,7 +67,7 @@ const lockChainsStatement = prepared(
 const lockThread = defineLockedGet(threadView, 'conversations.get_record');
 
 /**
- * The chains are locked before any thread, as for a PUT.
+ * Locks the chains before the thread, as a PUT does.
  * @throws CONVERSATION_NOT_FOUND
  */
 export async function lockConversation(
@@ -89,7 +91,7 @@ const placeStatement = prepared(
 const findThread = async ({ db, organizationId }: OrganizationScope, id: string) =>
   (await db.read(placeStatement, { organizationId, id }))[0];
 
-/** The thread, and all that continue it. */
+/** The thread and all threads that continue it. */
 const tailStatement = prepared(
   'conversations.tail',
   ($: Params<RecordKey>): SQL<{ id: string }> => sql`
@@ -123,8 +125,8 @@ const latestIn = (
   where ${store.organizationId} = ${$.organizationId} and ${store.conversationId} = thread.id)`;
 
 /**
- * Counts the messages that a thread got. It shows the latest timestamp of its messages, and the newest thread of its chain that
- * of the chain. The caller holds the chains, and has locked both.
+ * Adds to the number of messages of a thread, and sets its last timestamp; the newest thread of the chain
+ * gets that of the chain. The caller holds the chains and has locked both threads.
  */
 export const dateChainStatement = prepared(
   'conversations.date_chain',
@@ -146,8 +148,8 @@ const rotationRejected = (message: string): ApiError =>
 const isContinuedAlready = (): ApiError => rotationRejected('is continued by another thread already');
 
 /**
- * Moves the thread, with all that continue it, to the end of another chain. With null it begins a chain of its own.
- * The caller has locked the chains.
+ * Moves the thread, with all that continue it, to the end of another chain; null begins its own chain. The
+ * caller has locked the chains.
  * @throws VALIDATION_FAILED naming `rotatedFrom`
  */
 async function move(
@@ -169,7 +171,7 @@ async function move(
   await db.write(dateChainStatement, { ...key, id: rotatedFrom ?? id, chainId, inserted: 0 });
 }
 
-/** A unique index is the last to reject a fork, also by a writer that does not lock the chains. */
+/** A unique index rejects a fork even by a writer that does not lock the chains. */
 const rejectingForks = <Result>(write: () => Promise<Result>): Promise<Result> =>
   write().catch((error) => {
     throw isUniqueViolation(error) ? isContinuedAlready() : error;
@@ -177,7 +179,7 @@ const rejectingForks = <Result>(write: () => Promise<Result>): Promise<Result> =
 
 const { contactName, customerId, activityState, controlledBy, language } = conversations;
 
-/** What a thread takes from the one that it continues. */
+/** Fields that a thread inherits from the one that it continues. */
 const inheritedStatement = prepared(
   'conversations.inherited',
   ($: Params<RecordKey>): SQL<Partial<ConversationPut>> => sql`
@@ -197,7 +199,7 @@ const customerOfContactStatement = prepared(
       and ${customerContactKeys.identifierType} = ${$.channel}`,
 );
 
-/** Where the body leaves it out: what the continued thread has; else the active customer with this contact. */
+/** Fills what the body omits: from the continued thread, else the active customer with this contact. */
 async function completed(
   { db, organizationId }: OrganizationScope,
   { rotatedFrom, ...input }: ConversationPut,
@@ -215,7 +217,7 @@ async function completed(
 
 type Thread = Place & ConversationPut & { contactKey: string | null; messageCount: number };
 
-/** A thread that has messages stays in its store: the other has no columns for what the provider reported. */
+/** A thread with messages stays in its store: the other store has no columns for their delivery. */
 function rejectStoreChange(stored: Thread | undefined, channel: string | undefined): void {
   if (!stored || stored.messageCount === 0) return;
   if ((stored.channel === 'whatsapp') === (channel === 'whatsapp')) return;
@@ -224,8 +226,8 @@ function rejectStoreChange(stored: Thread | undefined, channel: string | undefin
 }
 
 /**
- * Writes a thread, and then moves it to its place in a chain. Without `rotatedFrom` it stays where it is.
- * @param whole of a PUT: the body with its defaults. Without it, CONVERSATION_NOT_FOUND for a thread that does not exist
+ * Writes a thread, and then moves it to its place in a chain. Without `rotatedFrom` it stays there.
+ * @param whole the body of a PUT, with its defaults; undefined: CONVERSATION_NOT_FOUND for an unknown thread
  */
 const writeThread = (
   scope: OrganizationScope,
@@ -239,7 +241,7 @@ const writeThread = (
       const rotatedFrom = sent.rotatedFrom?.toLowerCase() ?? sent.rotatedFrom;
       const isElsewhere = (thread: Pick<Place, 'rotatedFrom'> | undefined): boolean =>
         rotatedFrom !== undefined && (thread?.rotatedFrom ?? null) !== rotatedFrom;
-      // The chains are locked before any thread, so that two writers never wait for each other.
+      // Chains are locked before threads, so that two writers never deadlock.
       const isLocked = isElsewhere(await findThread(within, id));
       if (isLocked) await db.write(lockChainsStatement, { organizationId });
       const stored = (await steps.lock(within, id)) as Thread | undefined;
@@ -258,10 +260,7 @@ const writeThread = (
     }),
   );
 
-/**
- * Creates the conversation, or replaces it. Each chain of rotated threads stays one line.
- * @throws VALIDATION_FAILED naming `customerId`, `rotatedFrom`, `channel` or `createdAt`
- */
+/** @throws VALIDATION_FAILED naming `customerId`, `rotatedFrom`, `channel` or `createdAt` */
 export const putConversation = (
   scope: OrganizationScope,
   id: string,
@@ -272,8 +271,8 @@ export const putConversation = (
 };
 
 /**
- * Changes the fields that the body has; null clears one.
- * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming `customerId`, `rotatedFrom`, `channel` or `createdAt`
+ * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming `customerId`, `rotatedFrom`, `channel` or
+ * `createdAt`
  */
 export async function updateConversation(
   scope: OrganizationScope,

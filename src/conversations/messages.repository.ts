@@ -31,7 +31,7 @@ import {
   type ImportedMessages,
 } from './schema.ts';
 
-/** Messages. The channel of their conversation decides in which of two stores they are kept. */
+/** Messages have two stores; the channel of the conversation decides which one. */
 
 type MessageTable = typeof whatsappMessages | typeof channelMessages;
 type ThreadKey = { organizationId: string; conversationId: string };
@@ -42,7 +42,7 @@ const qualified = (columns: Columns, scope: string): SQL =>
     sql`, `,
   );
 
-/** One message store, and its statements. `delivery` are the columns for what the provider reports. */
+/** `delivery`: the columns for what the provider reports. */
 function defineStore(table: MessageTable, delivery: Columns) {
   const sent: Columns = {
     ...columnsOf(ConversationMessageImport.omit({ delivery: true }), table),
@@ -66,9 +66,10 @@ function defineStore(table: MessageTable, delivery: Columns) {
     fields,
 
     /**
-     * Inserts the messages that are new, in their order, and updates the stored ones that differ: only these rows are returned.
-     * PostgreSQL sets `xmax` of a row that `on conflict` updates. A message without `createdAt` keeps what it has, or gets now.
-     * `arrival` counts nanoseconds: the statement began under the lock of the chain, and the place is below a microsecond.
+     * Inserts new messages in order, and updates those that differ; returns only these. PostgreSQL sets
+     * `xmax` of a row that `on conflict` updates. Without `createdAt`, a message keeps its timestamp, or gets
+     * now. `arrival` is in nanoseconds: the lock of the chain orders statements, and the place is less than a
+     * microsecond.
      */
     write: prepared(
       `${name}.write`,
@@ -107,7 +108,7 @@ const stores = {
 };
 type Store = (typeof stores)[keyof typeof stores];
 
-/** The delivery fields of a message that its store has no column for. */
+/** Delivery fields that the store has no column for. */
 const misplaced = (store: Store, { delivery }: ConversationMessagePut, path: string) =>
   Object.entries(delivery ?? {})
     .filter(([field, value]) => value != null && !(field in store.delivery))
@@ -116,10 +117,9 @@ const misplaced = (store: Store, { delivery }: ConversationMessagePut, path: str
       message: "is not kept for this conversation's channel",
     }));
 
-/** The conversation of the messages. */
 type Thread = { id: string; channel: string; chainId: string };
 
-/** The thread, and the newest of its chain, which shows when the latest message came. */
+/** The thread and the newest one of its chain, which has the timestamp of the latest message. */
 const lockStatement = prepared(
   'conversations.lock_to_write_messages',
   ($: Params<RecordKey>): SQL<Thread> => sql`
@@ -132,8 +132,7 @@ const lockStatement = prepared(
 );
 
 /**
- * Inserts the new messages, and updates the stored ones.
- * @param pathOf where the message of an index is in the request
+ * @param pathOf the path of a message in the request, by its index
  * @throws VALIDATION_FAILED naming delivery fields of the other store
  */
 async function writeMessages(
@@ -174,7 +173,7 @@ const underLock = <Result>(
   });
 
 /**
- * Creates the messages, or replaces those that are there, all or none.
+ * Creates or replaces messages, all or none.
  * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store
  */
 export const putMessages = (
@@ -186,10 +185,7 @@ export const putMessages = (
     writeMessages(within, thread, store, messages, (index) => `body.data[${index}]`),
   );
 
-/**
- * Creates the message, or replaces it.
- * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store
- */
+/** @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store */
 export const putMessage = (
   scope: OrganizationScope,
   conversationId: string,
@@ -205,7 +201,7 @@ export const putMessage = (
   });
 
 /**
- * Reads the message under the lock of its conversation; undefined when there is none.
+ * Reads the message under the lock of its conversation; undefined if there is none.
  * @throws CONVERSATION_NOT_FOUND
  */
 export const lockMessage = (
@@ -218,10 +214,10 @@ export const lockMessage = (
     return row?.body;
   });
 
-/** Where a message stands in its transcript: before all that are newer. */
+/** A position in a transcript. */
 type Position = { createdAt: string; arrival: string };
 
-/** For rows named `message`, whichever store they come from. */
+/** For rows named `message` from either store. */
 const messageFields: Fields<ConversationMessage> = {
   id: sql`message.id`,
   conversationId: sql`message.conversation_id`,
@@ -237,7 +233,7 @@ export const messageRecordFields: Fields<ConversationMessageRecord> = {
   delivery: sql`message.delivery`,
 };
 
-/** The messages of both stores that a query chooses, as rows for `fields`. */
+/** Chosen messages of both stores, as rows for `fields`. */
 export const fromStores = (fields: object, choose: (table: MessageTable) => SQL): SQL =>
   sql.join(
     Object.values(stores).map(
@@ -249,7 +245,6 @@ export const fromStores = (fields: object, choose: (table: MessageTable) => SQL)
     sql` union all `,
   );
 
-/** The threads of the chain that a thread is in. */
 const chainOf = ($: Params<RecordKey>): SQL => sql`
   select ${conversations.id}, ${conversations.messageCount} from ${conversations}
   where ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = (
@@ -276,7 +271,10 @@ const transcript = (fields: Fields<unknown>, $: Params<TranscriptValues>) =>
       '],"total":', sum(threads.message_count), '}') as text
     from threads having count(*) > 0`;
 
-/** No row: there is no such conversation. Null: the message is not in its transcript. Two threads can have messages with one id. */
+/**
+ * No row: no such conversation. Null: the message is not in its transcript. Threads can have messages with
+ * the same id.
+ */
 const positionStatement = prepared(
   'conversations.position_of_message',
   ($: Params<RecordKey & { messageId: string }>): SQL<Position | { createdAt: null }> => sql`
@@ -291,7 +289,7 @@ const positionStatement = prepared(
 );
 
 /**
- * The position that messages are to be before: that of a message, a timestamp, or the end.
+ * The position that `before` names: a message, a timestamp, or the end.
  * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED for a message of another transcript
  */
 async function positionOf(
@@ -310,9 +308,9 @@ async function positionOf(
 }
 
 /**
- * Builds the function that reads the newest messages of a conversation, oldest first, from all threads of its chain and from both
- * stores. The id of any thread of the chain gives the same transcript; `before` is the id of a message, or a timestamp.
- * It throws CONVERSATION_NOT_FOUND and VALIDATION_FAILED.
+ * Builds the function that reads the newest messages of a chain, oldest first. It takes any thread of the
+ * chain; `before` is the id of a message or a timestamp. It throws CONVERSATION_NOT_FOUND and
+ * VALIDATION_FAILED.
  */
 function defineTranscript<Message extends ConversationMessage>(name: string, fields: Fields<Message>) {
   const statement = prepared(name, ($: Params<TranscriptValues>) => transcript(fields, $));
@@ -332,5 +330,5 @@ function defineTranscript<Message extends ConversationMessage>(name: string, fie
 
 export const getTranscript = defineTranscript('conversations.transcript', messageFields);
 
-/** The same with what providers report of each message. */
+/** The same with `delivery`. */
 export const getTranscriptRecord = defineTranscript('conversations.transcript_record', messageRecordFields);

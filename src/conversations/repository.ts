@@ -26,7 +26,7 @@ import {
   ConversationRecord,
 } from './schema.ts';
 
-/** The name comes from the customer itself, also when it is archived. */
+/** The current name, even if the customer is archived. */
 const derived = { customerName: named(customerName, customers, conversations.customerId) };
 
 const conversationView = {
@@ -34,13 +34,12 @@ const conversationView = {
   fields: fieldsOf(Conversation, conversations, derived),
 };
 
-/** As the dashboard has them. */
 export const conversationRecordView = {
   ...newestThreads,
   fields: fieldsOf(ConversationRecord, conversations, derived),
 };
 
-/** The rows of a list are newest threads. What finds a chain is in any of its threads. */
+/** Lists show the newest thread of each chain. Filters look into every thread. */
 const conversationLists = {
   query: ConversationFilters,
   order: newestFirst('lastMessageAt'),

@@ -59,7 +59,6 @@ export type Conversation = z.infer<typeof Conversation>;
 
 export const ConversationList = page(Conversation).meta({ id: 'ConversationList' });
 
-/** What the list itself is filtered by. */
 export const ConversationFilters = z.object({
   ...changeQuery(),
   activityState: textFilter('Conversations in exactly this state.'),
@@ -121,7 +120,7 @@ export const ConversationParams = z.object({
   conversationId: pathId('Id of any thread of the conversation.'),
 });
 
-/** From here on: what only the dashboard API has. */
+/** Only the dashboard API has what follows. */
 
 export const ConversationRecord = Conversation.extend({
   rotatedFrom: field(id().nullable(), 'The thread that this one continues; null for the first of its chain.'),
@@ -185,7 +184,7 @@ export const ConversationTranscriptRecord = transcriptOf(ConversationMessageReco
   id: 'ConversationTranscriptRecord',
 });
 
-/** The delivery of a message, as its store keeps it. The conversation's channel decides which store it is. */
+/** The conversation's channel decides which store, and so which fields. */
 const delivery = () =>
   z
     .object({

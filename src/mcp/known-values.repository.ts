@@ -15,7 +15,7 @@ import {
 } from '../db/tables/index.ts';
 import type { Resource } from '../db/tables/resource.ts';
 
-/** A value that an organization has of a field, and for an id what people call it. */
+/** A value that the organization uses for a field; for an id also its name. */
 export type KnownValue = { value: string; name?: string };
 
 type Read = (scope: OrganizationScope) => Promise<KnownValue[]>;
@@ -26,13 +26,9 @@ const reading = (name: string, query: ($: Params<Key>) => SQL<KnownValue>): Read
   return ({ db, organizationId }) => db.read(statement, { organizationId });
 };
 
-/** As many as help a person. */
 const MOST = sql.raw('20');
 
-/**
- * The values of a column, in their order. One after another is looked up in the index of the filter: the cost grows with
- * distinct values, not rows (loose index scan).
- */
+/** Distinct values by a loose index scan: the cost grows with values, not rows. */
 function ofColumn(resource: Resource, column: PgColumn): Read {
   const { table, visible } = resource;
   const first = ($: Params<Key>, after: SQL): SQL => sql`
@@ -50,7 +46,7 @@ function ofColumn(resource: Resource, column: PgColumn): Read {
   );
 }
 
-/** The entries of a list column. No index has them in an order: those of the newest records serve people. */
+/** No index has the entries of lists in order: those of the newest records will do. */
 function ofEntries(resource: Resource, column: PgColumn, updatedAt: PgColumn): Read {
   const { table, visible } = resource;
   return reading(
@@ -72,7 +68,7 @@ const stages = reading(
     order by ${pipelineStages.position}, ${pipelineStages.id} limit ${MOST}`,
 );
 
-/** The filters whose values an agency defines itself, by the list that takes them. */
+/** Filters whose values an agency defines, by list. */
 export const KNOWN_VALUES: Readonly<Record<string, Readonly<Record<string, Read>>>> = {
   listCatalogProducts: {
     destination: ofEntries(liveProducts, products.destinations, products.updatedAt),

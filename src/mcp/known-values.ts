@@ -6,13 +6,13 @@ import type { Tool } from './tools.ts';
 
 const wordsOf = ({ value, name }: KnownValue): string => (name === undefined ? value : `${value} (${name})`);
 
-/** Fit for a header: all but plain characters are percent-encoded. */
+/** Percent-encoded, for a header. */
 const encoded = (known: KnownValue): string =>
   encodeURIComponent(wordsOf(known).slice(0, 100).toWellFormed());
 
 /**
- * On an empty page whose filter has a value that no record of the organization has, `X-Known-Values` lists the values that
- * there are: `salesStage=new, qualified, won`. It must come before the routes.
+ * On an empty page with an unknown filter value, `X-Known-Values` lists the known ones: `salesStage=new,
+ * qualified, won`. Registered before the routes.
  */
 export function showKnownValues(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
@@ -31,7 +31,7 @@ export function showKnownValues(app: FastifyInstance): void {
   });
 }
 
-/** The tool, whose arguments say which values this organization has. */
+/** Adds the organization's values to the descriptions of the arguments. */
 export async function withKnownValues(tool: Tool, scope: OrganizationScope): Promise<Tool> {
   const { properties } = tool.inputSchema;
   const described = await Promise.all(
@@ -51,7 +51,7 @@ export async function withKnownValues(tool: Tool, scope: OrganizationScope): Pro
   return { ...tool, inputSchema };
 }
 
-/** What the header `X-Known-Values` says, in words. */
+/** The header `X-Known-Values` in a sentence. */
 export function knownValuesSaid(header: string): string {
   const filters = header.split('; ').map((filter) => {
     const [name = '', values = ''] = filter.split('=', 2);

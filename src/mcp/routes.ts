@@ -13,17 +13,17 @@ import { knownValuesSaid, withKnownValues } from './known-values.ts';
 import { type ApiDocument, cutTo, type OperationTool, toolsOf } from './tools.ts';
 
 /**
- * The Model Context Protocol at /mcp: streamable HTTP without sessions. Each call of a tool is a request to a route of
- * /v1 with the caller's key, so that refusals, errors, tenancy and the log are those of /v1.
+ * The Model Context Protocol at /mcp: streamable HTTP without sessions. Each tool call is a request to /v1
+ * with the caller's key, so errors, tenancy and the log are those of /v1.
  */
 
 export type McpOptions = {
-  /** The application that has the routes of /v1. */
+  /** The application with the routes of /v1. */
   app: FastifyInstance;
-  /** The OpenAPI document of these routes, as JSON. */
+  /** Their OpenAPI document, as JSON. */
   document: () => string;
   canWrite: boolean;
-  /** Where clients reach the service, if that is known. */
+  /** The service's public URL, if known. */
   publicUrl?: string | undefined;
 };
 
@@ -44,7 +44,6 @@ fields cuts each record to the fields that you name, id too only if you name it:
 An error has a code, and a message that says what to change.`;
 };
 
-/** One message of JSON-RPC, as the transport reads it. */
 const Message = z.object({
   jsonrpc: z.literal('2.0'),
   id: z.union([z.string(), z.number()]).optional(),
@@ -54,7 +53,6 @@ const Message = z.object({
   error: z.unknown().optional(),
 });
 
-/** Of a request that no message is read from. */
 const rejectedRequest = (message: string) => ({
   jsonrpc: '2.0',
   error: { code: -32_000, message },
@@ -67,7 +65,7 @@ const FOREIGN_ORIGIN = rejectedRequest(
   'The header Origin names another site. Send the request without a browser.',
 );
 
-/** The headers of the calls that a request makes. */
+/** Headers that a tool call takes over. */
 const carriedOn = ({ raw, id }: FastifyRequest): Record<string, string> => ({
   ...COUNTED_ALREADY,
   authorization: `Bearer ${presentedKey(raw.rawHeaders)}`,
@@ -80,17 +78,16 @@ const errorResult = (error: ErrorBody) => ({
   isError: true,
 });
 
-/** A request to /mcp that the SDK handles. */
 type Exchange = { request: FastifyRequest; reply: FastifyReply };
 
 /**
- * The SDK's server, one for all messages of the revisions until 2025-11-25: a ping takes 0.3 ms of processor time, and 0.7 ms
- * with a server and a transport of its own. The server knows a message by a number of ours, so that equal ids of two clients
- * stay apart. It remembers the last `initialize`, and no response depends on that. A message of a later revision has a server
- * of its own, as the SDK wants it.
+ * The SDK's server for all messages of revisions up to 2025-11-25: a ping takes 0.3 ms of processor time, and
+ * 0.7 ms with a server of its own. Messages get our numbers, so that equal ids of two clients stay apart. The
+ * server remembers the last `initialize`, which no response depends on. Later revisions have a server for
+ * each message, as the SDK requires.
  */
 async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions) {
-  // It takes memory, so it is loaded at the first message.
+  // Loaded at the first message, because the SDK takes memory.
   const sdk = await import('@modelcontextprotocol/server');
   const api = JSON.parse(document()) as ApiDocument;
   const all = toolsOf(api);
@@ -106,7 +103,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
     return exchange;
   }
 
-  /** Why the key may not use the tool; undefined where it may. */
+  /** Why the key may not use the tool; undefined if it may. */
   function rejection(
     { apiKey }: FastifyRequest,
     { tool, method, resource }: OperationTool,
@@ -144,7 +141,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
       const { request } = exchangeOf(context);
       const allowed = all.filter((one) => rejection(request, one) === undefined);
       const tools = await Promise.all(allowed.map(({ tool }) => withKnownValues(tool, request.scope)));
-      // The SDK's type has any JSON in a schema; ours says which.
+      // The SDK's type allows any JSON in a schema; ours is narrower.
       return { tools: tools as unknown as SdkTool[] };
     });
     server.setRequestHandler('tools/call', ({ params: { name, arguments: given = {} } }, context) => {
@@ -184,11 +181,11 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
   );
   const hosts = [...sdk.localhostAllowedOrigins(), ...(publicUrl ? [new URL(publicUrl).hostname] : [])];
 
-  /** A message of a revision until 2025-11-25. */
+  /** For revisions up to 2025-11-25. */
   async function respond({ request, reply }: Exchange, method: string, params: object | undefined) {
     last += 1;
     const message = { jsonrpc: '2.0' as const, id: last, method, ...(params && { params }) };
-    // The server would not answer it at all.
+    // The server would not respond at all.
     if (!sdk.isJSONRPCRequest(message))
       throw validationFailed([{ path: 'body.params', message: 'must be the parameters of a message' }]);
     const { promise, resolve } = Promise.withResolvers<JSONRPCMessage>();
@@ -197,7 +194,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
     return promise.finally(() => pending.delete(message.id));
   }
 
-  /** A message of revision 2026-07-28 or later; the SDK says what is wrong with one. */
+  /** For revision 2026-07-28 and later; the SDK reports what is wrong with a message. */
   async function respondLater(exchange: Exchange, headers: Record<string, string>): Promise<FastifyReply> {
     const { body } = exchange.request;
     const message = new Request('http://localhost/mcp', {
@@ -219,7 +216,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
   }
 
   return {
-    /** Whether a page of this origin may call: browsers tell it, and a page elsewhere has no business here. */
+    /** Whether pages of this origin may call: a browser elsewhere may not. */
     isAllowed: (origin: string | undefined): boolean => sdk.validateOriginHeader(origin, hosts).ok,
     isVersion: (version: string): boolean => sdk.SUPPORTED_PROTOCOL_VERSIONS.includes(version),
     isLater: (body: unknown, headers: Record<string, string>): boolean =>
@@ -242,7 +239,6 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
 
 const VERSION = 'mcp-protocol-version';
 
-/** The headers of the protocol. */
 const protocolHeaders = ({ headers }: FastifyRequest): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
@@ -258,7 +254,7 @@ export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, options, do
     const protocol = await starting;
     if (!protocol.isAllowed(request.headers.origin)) return reply.code(403).send(FOREIGN_ORIGIN);
     const { id, method, params } = request.body;
-    // Notifications and responses tell nothing to a server without sessions.
+    // A server without sessions needs no notifications or responses.
     if (id === undefined || method === undefined) return reply.code(202).send();
     const headers = protocolHeaders(request);
     if (protocol.isLater(request.body, headers)) return protocol.respondLater({ request, reply }, headers);

@@ -4,7 +4,7 @@ import { type ErrorBody, errorBody, validationFailed } from '../contract/errors.
 import { UNKNOWN_NAME, unknownName } from '../http/ignored-parameters.ts';
 import type { FieldError } from '../http/validation.ts';
 
-/** The operations of /v1 as tools of the Model Context Protocol, made from their document. */
+/** Generates the tools of the Model Context Protocol from the OpenAPI document of /v1. */
 
 type Schema = Record<string, unknown>;
 
@@ -43,32 +43,28 @@ export type Tool = {
 
 type Arguments = Record<string, unknown>;
 
-/** The request that a call of a tool is. */
 type CallRequest = {
   method: string;
   url: string;
   headers: Record<string, string>;
   body?: Arguments;
-  /** What each record of the answer is cut to; undefined for all of it. */
+  /** The fields that each record is cut to; undefined: all. */
   fields?: readonly string[];
 };
 
-/** A tool, and what a call of it means. */
 export type OperationTool = {
   tool: Tool;
-  /** `POST` and so on, which a key must be allowed. */
   method: string;
-  /** The part of /v1 that a key must reach. */
   resource: string;
-  /** @throws VALIDATION_FAILED naming the arguments that no request can be made of */
+  /** @throws VALIDATION_FAILED naming the arguments that no request can carry */
   toRequest: (given: Arguments) => CallRequest;
-  /** The error of the route, with the names that the agent knows. */
+  /** The error of the route, with the names of the arguments. */
   explain: (error: ErrorBody) => ErrorBody;
 };
 
 const REFERENCE = '#/components/schemas/';
 
-/** The schema with the ones that it refers to inside: many models follow no reference. */
+/** Inlines references: many models do not follow them. */
 function inlined(value: unknown, schemas: Record<string, Schema>): unknown {
   if (Array.isArray(value)) return value.map((entry) => inlined(entry, schemas));
   if (typeof value !== 'object' || value === null) return value;
@@ -79,7 +75,7 @@ function inlined(value: unknown, schemas: Record<string, Schema>): unknown {
 
 const takesNull = ({ type }: Schema): boolean => [type].flat().includes('null');
 
-/** Null in a filter says no more than leaving the filter out, and some models refuse a list of types. */
+/** A null filter means the same as none, and some models reject a list of types. */
 const withoutNull = (schema: Schema): Schema =>
   Array.isArray(schema.type) ? { ...schema, type: schema.type.find((type) => type !== 'null') } : schema;
 
@@ -92,13 +88,14 @@ const CREATE_ONCE_SCHEMA: Schema = {
     'A text that you choose for this record, and repeat when you retry: the same key and arguments within 24 hours create one record.',
 };
 
-/** Names the fields of a record that an agent needs. The answers of /v1 stay whole. */
+/** Limits the fields of each record. Responses of /v1 always have all. */
 const FIELDS = 'fields';
 
-/** The fields of the records that a tool reads. */
 type RecordFields = {
   names: readonly string[];
-  /** An earlier tool whose schema names the same ones: an agent reads all schemas before its first question. */
+  /**
+   * An earlier tool whose schema lists the same fields: an agent reads all schemas before its first question.
+   */
   namedBy: string | undefined;
 };
 
@@ -107,7 +104,7 @@ const fieldsSchema = ({ names, namedBy }: RecordFields): Schema =>
     ? { type: 'array', items: { type: 'string', enum: names } }
     : { type: 'array', items: { type: 'string' }, description: `As in ${namedBy}.` };
 
-/** The names of the fields that a record of the answer has; of each record, where it is a list. */
+/** The fields of a record in the response, or of each record of a list. */
 function recordFieldsOf({ responses }: Operation, schemas: Record<string, Schema>): string[] {
   type Response = { properties: Record<string, Schema> };
   const response = inlined(responses[200]?.content?.['application/json']?.schema, schemas) as Response;
@@ -115,7 +112,7 @@ function recordFieldsOf({ responses }: Operation, schemas: Record<string, Schema
   return Object.keys((items as Response).properties);
 }
 
-/** What a list of fields cannot be. It is read no further than a list without repetitions is long. */
+/** Bounded, so that a list with repetitions is not read to its end. */
 function fieldErrors(value: unknown, names: readonly string[]): FieldError[] {
   if (!Array.isArray(value) || value.length > names.length)
     return [{ path: FIELDS, message: `must be a list of at most ${names.length} names of fields` }];
@@ -128,7 +125,6 @@ function fieldErrors(value: unknown, names: readonly string[]): FieldError[] {
 
 type Row = Record<string, unknown>;
 
-/** The body of an answer with these fields of each record. */
 export function cutTo(fields: readonly string[], body: string): string {
   const cut = (record: Row): Row =>
     Object.fromEntries(Object.entries(record).filter(([name]) => fields.includes(name)));
@@ -136,12 +132,15 @@ export function cutTo(fields: readonly string[], body: string): string {
   return JSON.stringify(response.data ? { ...response, data: response.data.map(cut) } : cut(response));
 }
 
-/** Name and type say what they are, in each list again; so does the name of an id in a path. */
+/** Name and type describe them well enough, and every list has them. */
 const KNOWN_BY_NAME = ['limit', 'offset', 'createdSince', 'createdBefore', 'updatedSince', 'updatedBefore'];
 
 const WIDEST = 2 ** 31 - 1;
 
-/** An argument of the path or the query. It has only bounds that an agent may reach; the error message has the others. */
+/**
+ * An argument of the path or query, with the bounds that matter to an agent. The error message has the
+ * others.
+ */
 function argumentSchema({ name, in: place, description, schema }: Parameter): Schema {
   const { minLength: _, maxLength: __, maximum, format, ...rest } = withoutNull(schema);
   return {
@@ -179,7 +178,7 @@ function inputOf(
   };
 }
 
-/** What a value cannot be that becomes text of a URL or a header. The text itself is for the route to judge. */
+/** Checks what becomes text of a URL or header. The route validates the text itself. */
 function textError({ type }: Schema, value: unknown): string | undefined {
   if (typeof value === 'string')
     return value.isWellFormed() ? undefined : 'must not contain a lone surrogate';
@@ -187,7 +186,7 @@ function textError({ type }: Schema, value: unknown): string | undefined {
   return 'must be a string';
 }
 
-/** Null in an argument that cannot be null is an argument left out: models that must name all arguments send it. */
+/** Models that must name every argument send null for an absent one. */
 const resolved = ({ properties }: Tool['inputSchema'], given: Arguments): Arguments =>
   Object.fromEntries(
     Object.entries(given).filter(([name, value]) => {
@@ -197,9 +196,9 @@ const resolved = ({ properties }: Tool['inputSchema'], given: Arguments): Argume
   );
 
 /**
- * What no request can be made of. When there is nothing, the route judges, which knows more.
+ * Only what no request can carry; the route validates everything else.
  * @param asText the arguments that become text
- * @param recordFields what a record of the answer has, where the tool takes `fields`
+ * @param recordFields the fields of a record, if the tool takes `fields`
  */
 function fieldErrorsOf(
   { properties, required = [] }: Tool['inputSchema'],
@@ -223,16 +222,16 @@ function fieldErrorsOf(
   return [...errors, ...unknown.map((name) => unknownName(name, name, names))];
 }
 
-/** Any JSON as text of a query. An object can have a `toString` of its own, so `String` does not serve. */
+/** `String` would fail for an object with its own `toString`. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** What the path does not take goes into the body where there is one, and else into the query, unknown names too. */
+/** What the path does not take goes into the body if there is one, else into the query; unknown names too. */
 function requestOf(method: string, path: string, hasBody: boolean, given: Arguments): CallRequest {
   const { [CREATE_ONCE]: createOnce, ...left } = given;
   const filled = path.replace(/\{(\w+)\}/g, (_place, name: string) => {
     const value = String(left[name]);
     delete left[name];
-    // Dots alone would lead to another path, however they are encoded. In quotes they are an id that nothing has.
+    // Dots alone would change the path, even encoded. In quotes they are an unknown id.
     return encodeURIComponent(/^\.{1,2}$/.test(value) ? `"${value}"` : value);
   });
   const query = new URLSearchParams(
@@ -241,7 +240,7 @@ function requestOf(method: string, path: string, hasBody: boolean, given: Argume
   return {
     method,
     url: query.size > 0 ? `${filled}?${query}` : filled,
-    // Hashed, so that any text fits into a header.
+    // Hashed, because a header cannot have every text.
     headers: createOnce ? { 'idempotency-key': hash('sha256', String(createOnce), 'base64url') } : {},
     ...(hasBody && { body: left }),
   };
@@ -250,10 +249,10 @@ function requestOf(method: string, path: string, hasBody: boolean, given: Argume
 /** `body.contacts[0]` is the argument `contacts[0]`. */
 const argumentOf = (path: string): string => path.replace(/^(?:body|query)\./, '');
 
-/** No name of the route's query or body alone is near. */
+/** A route's hint, which knows only the names of its query or body. */
 const KNOWN_ELSEWHERE = new RegExp(`^${UNKNOWN_NAME}(?: \\(known are .*)?$`);
 
-/** In the words of the route but for its paths. Of all arguments one may be meant, not of the query's or the body's only. */
+/** The route's error, with a hint that knows all arguments, and without its paths. */
 function explained({ error }: ErrorBody, names: readonly string[]): ErrorBody {
   const { code, message, details = [] } = error;
   const renamed = details.map((detail) => {
@@ -308,14 +307,13 @@ function toolOf(
   };
 }
 
-/** Every operation as a tool. */
 export function toolsOf({ paths, components: { schemas, parameters } }: ApiDocument): OperationTool[] {
   const argumentsOf = ({ parameters: asked = [] }: Documented): Parameter[] =>
     asked.flatMap((one) => {
       const found = '$ref' in one ? parameters[one.$ref.replace('#/components/parameters/', '')] : one;
       return found && found.in !== 'header' ? [found] : [];
     });
-  /** The first tool that names them, by the fields. */
+  /** The first tool with these fields. */
   const named = new Map<string, string>();
   const fieldsOf = (operation: Operation): RecordFields => {
     const names = recordFieldsOf(operation, schemas);

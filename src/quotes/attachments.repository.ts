@@ -23,9 +23,7 @@ import type { StoredFile } from '../files/upload.ts';
 import { quoteRecord } from './repository.ts';
 import type { DeletedQuoteAttachment, QuoteAttachment } from './schema.ts';
 
-/** The attachments of quotes. Their files are in the storage. */
-
-/** An attachment as it is stored. Its URL is signed anew for each answer. */
+/** As stored; its URL is signed for each response. */
 export type StoredAttachment = Omit<QuoteAttachment, 'url'>;
 
 const attachmentFields = selectList({
@@ -56,7 +54,7 @@ export const signAttachments = (
   );
 
 /**
- * The attachments of a quote of any status, oldest first.
+ * The attachments of a quote in any status, oldest first.
  * @throws QUOTE_NOT_FOUND
  */
 export async function listAttachments(
@@ -78,7 +76,7 @@ const attachmentsOfStatement = prepared(
     order by ${quoteAttachments.createdAt}, ${quoteAttachments.id}`,
 );
 
-/** The attachments of a quote, archived or not, oldest first. */
+/** The same for archived quotes too. */
 export const attachmentsOf = ({ db, organizationId }: OrganizationScope, id: string) =>
   db.read(attachmentsOfStatement, { organizationId, id });
 
@@ -90,7 +88,6 @@ const findAttachmentStatement = prepared(
     where ${keyOf(quoteAttachments, $)} and ${liveQuotes.visible}`,
 );
 
-/** An attachment of a live quote. */
 export async function findAttachment(
   { db, organizationId }: OrganizationScope,
   id: string,
@@ -113,8 +110,8 @@ const attachmentsOfFilesStatement = prepared(
 );
 
 /**
- * The given files that no attachment has. Files of organizations that this database does not know are left out: they
- * may belong to another database that shares the storage.
+ * Files without an attachment. Files of unknown organizations are left out: another database may share the
+ * storage.
  */
 export async function orphanedFiles(db: Queries, files: readonly LinkedFile[]): Promise<LinkedFile[]> {
   const ofOrganization = Map.groupBy(files, ({ organizationId }) => organizationId);
@@ -143,10 +140,7 @@ const insertAttachmentStatement = prepared(
     returning true as recorded`,
 );
 
-/**
- * Records a stored file as an attachment.
- * @throws QUOTE_NOT_FOUND; the caller then removes the file
- */
+/** @throws QUOTE_NOT_FOUND; the caller then removes the file */
 export async function recordAttachment(
   { db, organizationId }: OrganizationScope,
   quoteId: string,
@@ -167,7 +161,7 @@ const lockAttachmentStatement = prepared(
 );
 
 /**
- * Makes the function that locks an attachment of the quote. No answer gives the tag of one: only `*` matches it.
+ * An attachment has no entity tag, so only `*` matches.
  * @throws QUOTE_NOT_FOUND, QUOTE_ATTACHMENT_NOT_FOUND
  */
 export const lockAttachment =
@@ -186,7 +180,7 @@ const deleteAttachmentStatement = prepared(
 );
 
 /**
- * Deletes an attachment; its file is then the caller's to remove.
+ * The caller then removes the file.
  * @throws QUOTE_NOT_FOUND, QUOTE_ATTACHMENT_NOT_FOUND
  */
 export const deleteAttachment = (

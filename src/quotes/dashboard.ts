@@ -123,13 +123,13 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
   done();
 };
 
-/** Removes a file that no attachment has any more. One that the storage does not remove now is swept later. */
+/** Removes a file without an attachment. If the storage fails, a job removes it later. */
 const removeFile = ({ scope, log }: FastifyRequest, storage: FileStorage, id: string): Promise<void> =>
   storage
     .remove(storageKey(scope.organizationId, id))
     .catch((err: unknown) => log.warn({ err, attachmentId: id }, 'a file stays until the files are swept'));
 
-/** The hash of an upload: of its parts and the bytes of its file. */
+/** The hash of an upload's parts and file. */
 const bodyHashOf = (description: AttachmentDescription, { sha256 }: StoredFile): Buffer =>
   hash(
     'sha256',
@@ -137,10 +137,10 @@ const bodyHashOf = (description: AttachmentDescription, { sha256 }: StoredFile):
     'buffer',
   );
 
-/** A scope of its own, because no other route takes multipart bodies. */
+/** Only this route takes multipart bodies, so it has its own scope. */
 const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { storage, links }) => {
   await acceptUploads(app);
-  // The route reads the body itself while it arrives. The schema of the body is for the document only.
+  // The route reads the body while it arrives; the schema only documents it.
   app.setValidatorCompiler<z.ZodType>((part) =>
     part.httpPart === 'body' ? () => true : validatorCompiler(part),
   );
@@ -165,7 +165,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
       const discard = ({ id }: StoredFile) => removeFile(request, storage, id);
       const { stored, description } = await readUpload(request, reply, {
         store: async (content) => {
-          // A request that is sent again is answered with its first answer, even when the quote is gone by now.
+          // A repeated request gets its first response, even if the quote has gone since.
           if (request.headers['idempotency-key'] === undefined) await quoteRecord.get(scope, params.quoteId);
           return storeFile(storage, scope.organizationId, content);
         },
@@ -182,7 +182,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
         },
       );
       if (!reply.hasHeader('idempotency-replayed')) return response;
-      // The attachment of a replay has the file that came first, and its link may have expired.
+      // A replay keeps the first file, whose link may have expired.
       await discard(stored);
       const first = parseJson<StoredAttachment>(response);
       return toJson({ ...first, url: await links.sign(scope, first) });

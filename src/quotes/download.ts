@@ -19,14 +19,14 @@ export type DownloadOptions = {
   now?: () => number;
 };
 
-/** The type is what the upload said. One that does not fit into a header becomes application/octet-stream. */
+/** From the upload. A type that no header can carry becomes application/octet-stream. */
 const HEADER_TEXT = /^[\x20-\x7e]+$/;
 const UNTYPED = 'application/octet-stream';
 
 const invalidLink = (): ApiError =>
   new ApiError('FILE_LINK_INVALID', 'The link has expired or is not valid. List the attachments again.');
 
-/** The refusals of the file sender in our error shape: its own answers are HTML. */
+/** The file sender's own errors are HTML. */
 function rejection(status: number, headers: Record<string, string>, attachmentId: string): Error {
   if (status === 416)
     return new ApiError(
@@ -39,11 +39,11 @@ function rejection(status: number, headers: Record<string, string>, attachmentId
   return new Error(`The file of attachment ${attachmentId} cannot be read (${status}).`);
 }
 
-/** `bytes=-65536` of a smaller file is all of it. The file sender would refuse it. */
+/** `bytes=-65536` of a smaller file means all of it, which the file sender would reject. */
 const isWhole = (range: string | undefined, size: number): boolean =>
   Number(/^bytes=-(\d+)$/.exec(range ?? '')?.[1]) > size;
 
-/** Downloads by signed link. The link alone gives access: an API key is not needed, and not looked at. */
+/** The signed link alone gives access; API keys are ignored. */
 export const downloadRoutes: FastifyPluginCallbackZod<DownloadOptions> = (
   app,
   { db, root, secrets, now },

@@ -33,7 +33,7 @@ import {
 } from '../db/tables/index.ts';
 import { Quote, QuoteListQuery, QuotePut, QuoteRecordListQuery } from './schema.ts';
 
-/** The name comes from the customer itself, also when it is archived. */
+/** The current name, even if the customer is archived. */
 export const quoteView = {
   ...liveQuotes,
   fields: fieldsOf(Quote, quotes, { customerName: named(customerName, customers, quotes.customerId) }),
@@ -59,7 +59,7 @@ const customerOfStatement = prepared(
     select ${opportunities.customerId} as "customerId" from ${opportunities} where ${rowOf(liveOpportunities, $)}`,
 );
 
-/** The opportunity's customer. It is a stored reference, and stays good when that customer is archived. */
+/** The opportunity's customer, archived or not. */
 async function customerOf({ db, organizationId }: OrganizationScope, opportunityId: string) {
   const [opportunity] = await db.read(customerOfStatement, { organizationId, id: opportunityId });
   return opportunity?.customerId ?? null;
@@ -103,7 +103,6 @@ const openStatement = prepared(
 );
 
 /**
- * Counts that the customer opened the quote once more.
  * @param openedAt ISO 8601
  * @throws QUOTE_NOT_FOUND, QUOTE_NOT_PUBLISHED
  */

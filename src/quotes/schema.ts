@@ -95,7 +95,7 @@ export const QuoteAttachmentList = z
 
 export const QuoteParams = z.object({ quoteId: pathId('Id of the quote.') });
 
-/** From here on: what only the dashboard API has. */
+/** Only the dashboard API has what follows. */
 
 export const QuoteRecordListQuery = QuoteListQuery.extend({
   token: textFilter('The quote of this public link.', 255),
