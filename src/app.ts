@@ -35,7 +35,6 @@ export type AppOptions = HttpServerOptions & {
   mcp?: 'off' | 'read' | 'write';
 };
 
-/** The public API. */
 export async function buildApp(options: AppOptions) {
   const { db, keys, rateLimit, links, files, pressure, publisher = {}, mcp = 'read' } = options;
   const app = createHttpServer(options);

@@ -30,7 +30,6 @@ export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeo
   links: FileLinks;
   /** Milliseconds since 1970. */
   now?: () => number;
-  /** Liveness, readiness and metrics, which need no token. */
   health?: { ready: HealthOptions['ready']; metrics: Metrics };
   /** Aborted when the shutdown begins. */
   leaving?: AbortSignal | undefined;
@@ -40,7 +39,6 @@ export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeo
 /** For an upload of 25 MiB over a slow connection. */
 const UPLOAD_TIMEOUT_MS = 60_000;
 
-/** The dashboard API. */
 export async function buildDashboardApp(options: DashboardOptions) {
   const { db, token, storage, links, now = Date.now, health, leaving, publisher = {} } = options;
   const app = createHttpServer({ ...options, metrics: health?.metrics, requestTimeout: UPLOAD_TIMEOUT_MS });

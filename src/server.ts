@@ -198,7 +198,6 @@ class PostgresLost extends Error {
   }
 }
 
-/** Common errors in one line. */
 function explain(
   error: Error & { code?: string; syscall?: string; port?: number; address?: string },
 ): string {

@@ -36,7 +36,6 @@ const UNAUTHORIZED = {
 
 const KEY_HEADERS = ['authorization', 'x-api-key'];
 
-/** The error for a key in the wrong place or form, or for none. */
 function noUsableKey({ headers, url = '' }: IncomingMessage): ApiError {
   const { authorization = '' } = headers;
   if (containsKey(authorization) && !hasScheme(authorization)) return UNAUTHORIZED.withoutBearer;
@@ -81,7 +80,6 @@ function rejectionFor({ apiKey, method, routeOptions }: FastifyRequest): ApiErro
   );
 }
 
-/** Checks the resources and the access of the key. Needs an authenticated request. */
 export function rejectBeyondKey(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => done(rejectionFor(request)));
 }
@@ -101,7 +99,6 @@ export function authenticate(app: FastifyInstance, { db, keys }: { db: Database;
     if (!isWellFormedKey(presented))
       return done(hasScheme(presented) ? UNAUTHORIZED.surplusBearer : UNAUTHORIZED.incomplete);
     const found = keys.find(presented);
-    // Most keys are cached: no promise then.
     if (found instanceof Promise) found.then(enter, done);
     else enter(found);
   });

@@ -6,7 +6,6 @@ import { idAmongAll } from '../db/sql/ids.ts';
 import { hashKey } from './api-key.ts';
 import { findKeys, type KnownKey, saveKeyUsage } from './repository.ts';
 
-/** Finds keys, from memory for less than a second. */
 export type KeyCache = {
   /** Undefined for a key that is unknown, expired or revoked. A promise only if the database is asked. */
   find: (key: string) => KnownKey | undefined | Promise<KnownKey | undefined>;
@@ -21,7 +20,6 @@ export type KeyCacheOptions = {
   now?: () => number;
   /** Milliseconds since 1970, for `lastUsedAt`. */
   date?: () => number;
-  /** Keys in memory; the least recently used are dropped first. */
   capacity?: number;
 };
 
@@ -79,7 +77,6 @@ function batchLookups(findKey: (hashes: string[]) => Promise<Map<string, KnownKe
 export function openKeyCache(options: KeyCacheOptions): KeyCache {
   const { db, logger, now = () => performance.now(), date = Date.now, capacity = CAPACITY } = options;
   const memory = new LruMap<{ key: KnownKey; until: number }>(capacity);
-  /** The time of the last request of each key in use, by hash. */
   const inUse = new Map<string, number>();
   const usage = new Map<string, { key: KnownKey; at: number }>();
   const counts = { hits: 0, misses: 0 };

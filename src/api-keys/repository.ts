@@ -83,7 +83,6 @@ export async function findKeys(
   );
 }
 
-/** Includes revoked and expired keys. */
 export const listApiKeys = defineList(keyView, {
   query: ApiKeyListQuery,
   order: newestFirst('createdAt'),

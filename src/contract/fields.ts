@@ -15,7 +15,6 @@ export function hasTooManyMarks(text: string): boolean {
   return false;
 }
 
-/** Lengths count code points, as in PostgreSQL, not UTF-16 units. */
 function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count += 1;
@@ -33,7 +32,6 @@ export function addIssue(
 
 type Lengths = { min?: number; max: number };
 
-/** Stored as it is sent, without trimming. */
 export function text({ min = 0, max }: Lengths) {
   const exactly = min === max && `must have exactly ${min} characters`;
   const tooShort = exactly || `must have at least ${count(min)}`;
@@ -100,7 +98,6 @@ export const calendarDate = () =>
     .refine(hasShortYear, 'must be between the years 1 and 9999')
     .meta({ examples: ['2027-03-31'] });
 
-/** In responses: ISO 8601, UTC, milliseconds. */
 export const dateTime = () =>
   z.iso.datetime({ precision: 3 }).meta({ examples: ['2026-11-21T08:25:00.123Z'] });
 
@@ -110,7 +107,6 @@ const inUtc = (timestamp: string): string =>
 /** API linters want a maximum for every text in a query. */
 const MAX_TIMESTAMP_LENGTH = 4_000;
 
-/** In requests: ISO 8601 with an offset or Z. The output is UTC with milliseconds. */
 export const timestamp = () =>
   z.iso
     .datetime({
@@ -185,7 +181,6 @@ const descriptionOf = (field: unknown): string | undefined =>
     ? descriptionOf(field.unwrap())
     : undefined);
 
-/** Gives each field without a description that of the response's field of the same name. */
 export const describedAs = <Shape extends z.ZodRawShape>(response: z.ZodRawShape, shape: Shape): Shape =>
   Object.fromEntries(
     Object.entries(shape).map(([name, field]) => {
@@ -205,7 +200,6 @@ type Patched<Shape extends z.ZodRawShape> = {
   [Name in keyof Shape]: z.ZodOptional<Shape[Name] extends z.ZodDefault<infer Inner> ? Inner : Shape[Name]>;
 };
 
-/** The fields of a PUT, all optional and without defaults. */
 export const patchOf = <Shape extends z.ZodRawShape>(put: z.ZodObject<Shape>): z.ZodObject<Patched<Shape>> =>
   z.object(
     Object.fromEntries(
@@ -218,7 +212,6 @@ export const patchOf = <Shape extends z.ZodRawShape>(put: z.ZodObject<Shape>): z
 
 export const optionalBody = <Body extends z.ZodType>(body: Body) => z.preprocess((sent) => sent ?? {}, body);
 
-/** The largest page, in records, and the page of a request without `limit`. */
 export const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 25;
 
@@ -249,7 +242,6 @@ export const recordQuery = () => ({
   ids: ids(),
 });
 
-/** For lists of records that can change. */
 export const changeQuery = () => ({
   ...recordQuery(),
   updatedSince: timestampFilter('Records that were created or changed at this timestamp or later.'),

@@ -4,7 +4,6 @@ import type { OrganizationScope } from '../db/pool/scope.ts';
 export type LinkedFile = { organizationId: string; attachmentId: string };
 
 export type FileLinks = {
-  /** Returns an absolute URL. */
   sign: (
     scope: OrganizationScope,
     attachment: { id: string; fileName: string; mimeType: string },

@@ -27,12 +27,10 @@ export type FileStore<Stored> = {
 /** `kind` has at most 255 characters of four bytes each; a longer one is cut, but still too long. */
 const MAX_FIELD_BYTES = 4 * 256;
 
-/** Any other content type becomes application/octet-stream. */
 const MIME_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/;
 
 /** Lets the routes of this scope accept multipart bodies. `readUpload` rejects other content types. */
 export async function acceptUploads(app: FastifyInstance): Promise<void> {
-  // storeFile limits the size of the file.
   await app.register(multipart, { limits: { fieldSize: MAX_FIELD_BYTES, fileSize: Infinity, parts: 20 } });
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }

@@ -28,7 +28,6 @@ type FilesConfig = Pick<
 export async function openFiles(config: FilesConfig, publicUrl: string): Promise<OpenFiles> {
   const ttlSeconds = config.SIGNED_URL_TTL_SECONDS;
   if (config.FILE_STORAGE !== 'disk') {
-    // The AWS SDK is slow to load.
     const { openS3 } = await import('./s3.ts');
     const endpoint = config.AWS_ENDPOINT_URL_S3 ?? config.AWS_ENDPOINT_URL;
     return { ...(await openS3({ ...config.FILE_STORAGE, ttlSeconds, endpoint })), serve: undefined };

@@ -7,10 +7,8 @@ import { type FileStorage, storageKey, storedEntry, storing } from './storage.ts
 
 export type S3Options = {
   bucket: string;
-  /** Of every key: empty, or with a slash at the end. */
   prefix: string;
   ttlSeconds: number;
-  /** Default: AWS. */
   endpoint?: string | undefined;
   /** Default, also of the region: the environment, the files of the AWS SDK, the role of the machine. */
   credentials?: { accessKeyId: string; secretAccessKey: string };

@@ -13,7 +13,6 @@ export type FileStorage = {
    * @throws the error of the stream; SERVICE_UNAVAILABLE if the storage failed
    */
   put: (key: string, content: Readable) => Promise<void>;
-  /** Succeeds also if the file does not exist. */
   remove: (key: string) => Promise<void>;
   /** All files, or those of one organization, in no order. Files with other names are omitted: they are not ours. */
   list: (organizationId?: string) => AsyncIterable<StoredEntry>;
@@ -22,7 +21,6 @@ export type FileStorage = {
 export type StoredEntry = {
   key: string;
   modifiedAt: Date;
-  /** Undefined for an unfinished upload. */
   file: LinkedFile | undefined;
 };
 
@@ -50,7 +48,6 @@ export async function storing(content: Readable, work: () => Promise<unknown>): 
   });
 }
 
-/** A file gets its name only when it is complete and on the disk. */
 export const diskStorage = (root: string): FileStorage => ({
   put: (key, content) =>
     storing(content, async () => {

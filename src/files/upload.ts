@@ -6,7 +6,6 @@ import { type FileStorage, storageKey } from './storage.ts';
 
 const MAX_FILE_BYTES = 25 * 1024 * 1024;
 
-/** Counts and hashes the bytes on their way. */
 async function* measuring(
   content: Readable,
   measured: { bytes: number; hash: Hash },
@@ -24,7 +23,6 @@ async function* measuring(
 export type StoredFile = {
   id: string;
   sizeBytes: number;
-  /** Hexadecimal. */
   sha256: string;
 };
 

@@ -5,7 +5,6 @@ const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || meth
 
 /** Clients that retry at once would keep the process busy, and slow other organizations down, if they got a 503 at once. */
 const REJECTION_DELAY_MS = 80;
-/** Rejections per turn of the event loop. */
 const BATCH_SIZE = 32;
 
 function createRejections(): (reject: () => void) => void {

@@ -2,7 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { FieldError } from './validation.ts';
 
-/** Errors about the shape of a body, not about a value. */
 const SHAPE_ERROR = /^(?:is required|must be an array|must be a JSON object)$/;
 
 const firstOnly = (value: unknown): unknown => (Array.isArray(value) ? value.slice(0, 1) : value);
@@ -19,7 +18,6 @@ function expectedShape(schema: z.ZodObject, errors: readonly FieldError[]): Reco
   return Object.fromEntries(examples.map(([name]) => [name, firstOnly(example[name])]));
 }
 
-/** Ends the message: the ignored names and the expected shape, after a space. Empty unless the shape is wrong. */
 export function bodyHint(
   request: FastifyRequest,
   reply: FastifyReply,

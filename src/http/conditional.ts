@@ -28,7 +28,6 @@ export function sendConditionally(app: FastifyInstance): void {
   app.addHook('onSend', ({ method, headers }, reply, payload, done) => {
     const isTagged = isRecord(method, reply.statusCode) && isCacheable(reply.getHeader('cache-control'));
     if (!isTagged || (typeof payload !== 'string' && !Buffer.isBuffer(payload))) return done(null, payload);
-    // Static texts have a tag already.
     const tag = String(reply.getHeader('etag') ?? entityTag(payload));
     reply.header('etag', tag);
     const named = headers['if-none-match'];
@@ -74,7 +73,6 @@ export function ifMatch<Result>(
   });
 }
 
-/** `ifMatch`, with the changed record as the response. */
 export const sendIfMatch = async <T>(
   request: FastifyRequest,
   reply: FastifyReply,

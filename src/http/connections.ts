@@ -7,10 +7,8 @@ import { everySecond } from './logging.ts';
 /** Node's default of 511 resets connections in bursts. The kernel caps it (net.core.somaxconn). */
 const BACKLOG = 4_096;
 const MAX_CONNECTIONS = 2_048;
-/** The request line and the headers together. */
 export const MAX_HEADER_BYTES = 8 * 1024;
 export const MAX_HEADERS = 64;
-/** For the headers, and for the whole request with its body. */
 const REQUEST_TIMEOUT_MS = 20_000;
 const CHECK_INTERVAL_MS = 500;
 const IDLE_TIMEOUT_MS = 30_000;

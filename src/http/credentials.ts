@@ -16,14 +16,12 @@ function onlyValue(rawHeaders: readonly string[], wanted: string): string | unde
   return found;
 }
 
-/** The bearer token; null if two different ones were sent. */
 export function presentedToken(rawHeaders: readonly string[]): string | undefined | null {
   const value = onlyValue(rawHeaders, 'authorization');
   if (!value || !BEARER.test(value)) return value === null ? null : undefined;
   return value.replace(BEARER, '').trim() || undefined;
 }
 
-/** The API key from either header; undefined if there is none, or two different ones. */
 export function presentedKey(rawHeaders: readonly string[]): string | undefined {
   const token = presentedToken(rawHeaders);
   const header = onlyValue(rawHeaders, 'x-api-key');

@@ -25,9 +25,7 @@ import { fieldErrorsOf, ValidationError } from './validation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set if the request was rejected for overload. */
     rejected: RejectionReason | undefined;
-    /** The phase in which the database timed out. */
     timedOut: Phase | undefined;
   }
 }

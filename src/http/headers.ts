@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The responses contain a key or a signed link, and must not be cached. */
     credential?: true;
   }
 }

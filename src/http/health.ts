@@ -3,7 +3,6 @@ import { errorBody, serviceUnavailable } from '../contract/errors.ts';
 import type { Metrics } from './metrics.ts';
 
 export type HealthOptions = {
-  /** Throws while the service is not ready. */
   ready: () => Promise<void>;
   metrics: Pick<Metrics, 'text' | 'contentType'>;
   /** Aborted when the shutdown begins: `/readyz` then fails, while requests are still served. */
@@ -22,7 +21,6 @@ export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (
   const options = { schema: { hide: true }, logLevel: 'warn' } as const;
   let checking: Promise<void> | undefined;
 
-  /** Simultaneous requests share one check. */
   function check(): Promise<void> {
     checking ??= ready().finally(() => {
       checking = undefined;

@@ -11,7 +11,6 @@ import { sendJson } from './send-json.ts';
 
 const MAX_KEY_LENGTH = 255;
 
-/** The one header of the first response that a replay repeats. */
 const STORED_HEADER = 'x-ignored-parameters';
 
 const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer');
@@ -24,7 +23,6 @@ function canonical(value: unknown): string {
   return `{${entries.map(([name, inner]) => `${JSON.stringify(name)}:${canonical(inner)}`).join()}}`;
 }
 
-/** The path with its ids in lower case, so that one record has one path. */
 const pathOf = ({ routeOptions: { url = '' }, params }: FastifyRequest): string =>
   url.replace(/:(\w+)/g, (_, name: string) =>
     String((params as Record<string, unknown>)[name]).toLowerCase(),

@@ -16,10 +16,8 @@ export const rejectedFields = z.registry<Readonly<Record<string, string>>>();
 
 export const SET_IN_DASHBOARD = 'is set in the dashboard';
 
-/** The names that an object, or each object of a list, can have. */
 type Known = {
   fields: ReadonlyMap<string, Known | undefined>;
-  /** The names that the same object has in responses. */
   responseFields: ReadonlySet<string>;
   rejectedFields: Readonly<Record<string, string>>;
 };
@@ -69,7 +67,6 @@ function unknownNames(value: unknown, known: Known | undefined, path: string, fo
     }
     return;
   }
-  // Object.keys() would copy all names first.
   for (const name in value) {
     if (found.length >= MAX_NAMES) return;
     const at = path === '' ? name : `${path}.${name}`;
@@ -79,7 +76,7 @@ function unknownNames(value: unknown, known: Known | undefined, path: string, fo
   }
 }
 
-/** Percent-encodes a name for a header. Its length is limited, because clients and proxies reject long headers. */
+/** Limited in length, because clients and proxies reject long headers. */
 function headerSafe(path: string): string {
   let safe = '';
   for (const character of path.slice(0, MAX_NAME_LENGTH).toWellFormed()) {
@@ -92,7 +89,6 @@ function headerSafe(path: string): string {
 
 export const UNKNOWN_NAME = 'is not a known name';
 
-/** The error of an unknown name, with the most similar of `names`, or all of them. */
 export function unknownName(path: string, name: string, names: readonly string[]): FieldError {
   if (path.length > MAX_NAME_LENGTH)
     return { path: `${path.slice(0, MAX_NAME_LENGTH)}…`, message: UNKNOWN_NAME };

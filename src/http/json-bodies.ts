@@ -18,7 +18,6 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 const bodyError = (message: string): ApiError => validationFailed([{ path: 'body', message }]);
 
 const JSON_TYPE = 'application/json';
-/** RFC 7396. */
 const MERGE_PATCH = 'application/merge-patch+json';
 
 const QUOTE = 0x22;
@@ -48,7 +47,6 @@ export function excessOf(json: Uint8Array): string | undefined {
   return undefined;
 }
 
-/** The parser's own message names the position, or quotes the text around it. */
 const placeOf = ({ message }: SyntaxError): string =>
   message.replace(/ in JSON at position/, ' at position').replace(/,? is not valid JSON$/, '');
 

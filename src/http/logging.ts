@@ -6,7 +6,6 @@ import type { OrganizationScope } from '../db/pool/scope.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The time that PostgreSQL worked for the request. */
     databaseMilliseconds: number;
   }
 }
@@ -28,7 +27,6 @@ function serializeError(error: Error): Record<string, unknown> {
   };
 }
 
-/** JSON lines to `destination`, or to standard output. */
 export const createLogger = (level: string, destination?: pino.DestinationStream): pino.Logger =>
   pino(
     {

@@ -8,7 +8,6 @@ import type { Phase } from '../db/pool/errors.ts';
 export type Metrics = {
   text: () => Promise<string>;
   contentType: string;
-  /** `route` is undefined for a path that does not exist. */
   countRequest: (response: {
     method: string;
     route: string | undefined;
@@ -18,7 +17,6 @@ export type Metrics = {
     rejected: RejectionReason | undefined;
     timedOut: Phase | undefined;
   }) => void;
-  /** Adds the counts of one run of a job. */
   jobDone: (counts: Record<string, number>) => void;
 };
 

@@ -2,18 +2,14 @@ import { distance } from 'fastest-levenshtein';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from '../contract/errors.ts';
 
-/** Suggests operations for a request that matches none. */
-
 type KnownPath = { segments: string[]; methods: Set<string>; filters: ReadonlySet<string> };
 
-/** Longer ones are no typing errors, and cost comparisons. */
 const MAX_SEGMENTS = 8;
 const MAX_WORD = 40;
 const MAX_SUGGESTIONS = 4;
 
 const isParameter = (segment: string): boolean => segment.startsWith(':');
 
-/** Every path has `v1` or `dashboard`. */
 const isWord = (segment: string): boolean => !isParameter(segment) && !/^(?:v\d+|dashboard|)$/.test(segment);
 
 const isNear = (word: string, other: string): boolean =>
@@ -32,7 +28,6 @@ const isAt = (segments: readonly string[], path: KnownPath): boolean =>
   path.segments.length === segments.length &&
   path.segments.every((segment, index) => isParameter(segment) || segment === segments[index]);
 
-/** The paths with the most similar words, shortest first. */
 function similarPaths(segments: readonly string[], paths: readonly KnownPath[]): KnownPath[] {
   const words = segments.slice(0, MAX_SEGMENTS).filter(isWord);
   const rated = paths.map((path) => {

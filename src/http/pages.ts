@@ -14,7 +14,6 @@ function pageEnd(payload: unknown): PageEnd | undefined {
   return total === undefined ? undefined : { next: Number(offset) + Number(limit), total: Number(total) };
 }
 
-/** Runs `work` before each page (200) of the route is sent. */
 export function onPage(
   route: RouteOptions,
   work: (request: FastifyRequest, reply: FastifyReply, page: PageEnd) => Promise<void> | void,
@@ -29,7 +28,6 @@ export function onPage(
   route.onSend = [hook, route.onSend ?? []].flat();
 }
 
-/** The URL of the request with another offset; relative if no host is known. */
 function pageUrl(
   { url, protocol, host }: FastifyRequest,
   publicUrl: string | undefined,

@@ -3,13 +3,11 @@ import underPressure from '@fastify/under-pressure';
 import type { FastifyInstance } from 'fastify';
 import { REJECTIONS } from '../contract/errors.ts';
 
-/** The mean over one second. */
 const MAX_EVENT_LOOP_DELAY_MS = 500;
 const SAMPLE_INTERVAL_MS = 1_000;
 /** Fraction of the limit. Beyond it, V8 mostly collects garbage, and the kernel may kill the process. */
 const MAX_MEMORY = 0.9;
 
-/** 0 is no limit. */
 export type PressureLimits = {
   /** Milliseconds. */
   maxEventLoopDelay: number;
@@ -29,7 +27,6 @@ export function pressureLimits(): PressureLimits {
   };
 }
 
-/** Rejects requests (503) while the process is short of CPU time or memory. */
 export async function rejectUnderPressure(app: FastifyInstance, limits: PressureLimits): Promise<void> {
   const { sampleInterval = SAMPLE_INTERVAL_MS } = limits;
   // The start itself blocks the event loop: the first two samples do not count.

@@ -39,12 +39,10 @@ export type RateLimitOptions = {
 export const memoryLimiter = (): Limiter => new RateLimiterMemory({ points: 0, duration: WINDOW_SECONDS });
 
 export type InsuranceOptions = {
-  /** The store is not called while this is true. */
   isBusy: () => boolean;
   onError: (error: Error) => void;
 };
 
-/** Keys whose requests the store does not know yet. */
 const MAX_PENDING = 10_000;
 
 /**
@@ -58,7 +56,6 @@ export function insured(store: Limiter, { isBusy, onError }: InsuranceOptions): 
 
   async function count(key: string, points: number): Promise<Counted> {
     let here = await memory.penalty(key, points);
-    // Removed after the window in which it was added.
     if (here.consumedPoints < 0) here = await memory.penalty(key, -here.consumedPoints);
     const missed = pending.get(key) ?? 0;
     pending.delete(key);
@@ -102,7 +99,6 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
   const free = memoryLimiter();
   const limitOf = (key: Key): number => key.requestsPerMinute ?? requestsPerMinute;
 
-  /** @returns the seconds until the window ends */
   function setLimitHeaders(
     reply: FastifyReply,
     limit: number,

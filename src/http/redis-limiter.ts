@@ -2,7 +2,6 @@ import { Redis } from 'ioredis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { insured, type Limiter, WINDOW_SECONDS } from './rate-limit.ts';
 
-/** A request waits for its count this long. */
 const COMMAND_TIMEOUT_MS = 250;
 /** After this time without a reply the connection is closed, and requests no longer wait. */
 const CONNECTION_TIMEOUT_MS = 1_000;

@@ -37,7 +37,6 @@ function requestId(raw: Pick<IncomingMessage, 'headers'>): string {
   return typeof sent === 'string' && CLIENT_REQUEST_ID.test(sent) ? sent : randomUUID();
 }
 
-/** The base of both APIs. */
 export function createHttpServer(options: HttpServerOptions) {
   const { logger, trustProxy = false, metrics, requestTimeout, lingering } = options;
   const app = fastify({
@@ -47,9 +46,7 @@ export function createHttpServer(options: HttpServerOptions) {
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit: BODY_LIMIT,
     ...connectionLimits(requestTimeout),
-    // Requests on open connections are served during a shutdown.
     return503OnClosing: false,
-    // An id of any length is just not found (404).
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
     frameworkErrors: sendFrameworkError,
     clientErrorHandler: (error, socket) => sendClientError(error, socket, randomUUID(), logger),

@@ -2,7 +2,6 @@ import { purgeCatalogProducts } from '../catalog/repository.ts';
 import { retainedSince } from '../catalog/retention.ts';
 import type { JobContext } from './context.ts';
 
-/** Removes products that can no longer be restored, with their variants. */
 export async function purgeProducts(context: JobContext): Promise<{ products: number; variants: number }> {
   const { db, logger, now = Date.now(), batchSize = 200, signal } = context;
   const purged = { products: 0, variants: 0 };

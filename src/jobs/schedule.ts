@@ -8,13 +8,11 @@ import { purgeOrganizations } from './purge-organizations.ts';
 import { sweepFiles } from './sweep-files.ts';
 import { sweepIdempotencyKeys } from './sweep-idempotency-keys.ts';
 
-/** Runs at an interval, on one instance at a time. */
 export type Job = {
   /** The number of its advisory lock, unique in the database. */
   lock: number;
   /** Milliseconds from the end of one run to the start of the next. */
   every: number;
-  /** Returns counts of records by kind. */
   run: (context: JobContext & { storage: FileStorage }) => Promise<Record<string, number>>;
 };
 
@@ -66,6 +64,5 @@ export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
   };
 }
 
-/** False if the signal aborted. */
 const pause = (ms: number, signal: AbortSignal): Promise<boolean> =>
   setTimeout(ms, true, { signal, ref: false }).catch(() => false);

@@ -17,7 +17,6 @@ async function* batches<Item>(items: AsyncIterable<Item>, size: number): AsyncIt
   if (batch.length > 0) yield batch;
 }
 
-/** Unfinished uploads, and files without a row. */
 async function orphanedKeys(db: Database, batch: readonly StoredEntry[]): Promise<string[]> {
   const unfinished = batch.filter(({ file }) => file === undefined).map(({ key }) => key);
   const orphans = await orphanedFiles(

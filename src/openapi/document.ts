@@ -25,7 +25,6 @@ type Operation = {
   responses: Record<string, object>;
 };
 
-/** What the schemas of a route do not contain. */
 type Declared = { codes: Map<number, ErrorCode[]>; isTagged: boolean };
 
 type Document = {
@@ -40,7 +39,6 @@ const toJsonSchema = createJsonSchemaTransform({ skipList: [] });
 
 const NOT_MODIFIED = { description: 'Not modified: the response has a tag of If-None-Match.' };
 
-/** The segment that names the tag: `api-keys` for `API keys`. */
 const TAG_SEGMENT = /\/v1(?:\/organizations\/:organizationId)?\/([^/]+)/;
 
 /** Adds the errors and headers of each operation, and moves shared parameters to the components. */

@@ -34,7 +34,6 @@ export function codesByStatus(operation: Operation, own: readonly ErrorCode[]): 
 
 const LIMIT_RULE = limitRule(MAX_LIMIT);
 
-/** The message defaults to the meaning. */
 type Documented = [meaning: string, message?: string, details?: ErrorDetail[]];
 
 /** All codes but `…_NOT_FOUND`. */

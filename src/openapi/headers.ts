@@ -87,7 +87,6 @@ export const RESPONSE_HEADERS = Object.fromEntries(
 
 export const REQUEST_HEADERS = Object.fromEntries(
   Object.entries(REQUEST_DESCRIPTIONS).map(([key, [name, description, limits]]) => {
-    // Fits beside the other headers and the longest request line.
     const schema = { type: 'string', maxLength: MAX_HEADER_BYTES / 8, ...limits };
     return [key, { name, in: 'header', required: false, schema, description }];
   }),

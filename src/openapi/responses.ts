@@ -10,7 +10,6 @@ declare module 'fastify' {
 
 type Success = { status: 200 | 201; schema: z.ZodType; description: string };
 
-/** The successful responses of an operation. */
 export const responses = (success: Success | readonly Success[]) =>
   Object.fromEntries(
     [success].flat().map(({ status, schema, description }) => {

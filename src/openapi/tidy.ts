@@ -8,7 +8,6 @@ export const referTo = (kind: string, name: string) => ({ $ref: `#/components/${
 const isObject = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Applies `change` to every object, innermost first. */
 const rewritten = <Value>(value: Value, change: (object: Schema) => Schema): Value =>
   JSON.parse(JSON.stringify(value), (_key, part) => (isObject(part) ? change(part) : part));
 
@@ -53,7 +52,6 @@ export function tidied<Input extends Document>(input: Input): Input {
 
 const REFERENCE = /"#\/components\/schemas\/(\w+)"/g;
 
-/** The names of the schemas that a value refers to, directly or not. */
 function reachable(value: unknown, schemas: Record<string, Schema>, found = new Set<string>()): Set<string> {
   for (const [, name = ''] of JSON.stringify(value).matchAll(REFERENCE))
     if (!found.has(name)) reachable(schemas[name], schemas, found.add(name));

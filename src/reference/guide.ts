@@ -2,9 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Tokens } from 'marked';
 import { escaped, htmlPage } from './page.ts';
 
-/** The chapters of docs/guide/: as pages, as one text for programs, and as sections for the search. */
-
-/** In the order of the pages, and of README.md. */
+/** The files of docs/guide/, in the order of the pages and of README.md. */
 export const CHAPTERS =
   'start keys errors retries syncing caching searching importing limits attachments agents tools leaving'.split(
     ' ',
@@ -12,17 +10,15 @@ export const CHAPTERS =
 
 type Section = { id: string; title: string; text: string };
 
-/** The address of the service in the examples. */
 export const EXAMPLE_ADDRESS = 'http://localhost:3000';
 
-/** Without the marks around what `npm run docs` writes. */
 async function read(chapter: string, address: string): Promise<string> {
   const text = await readFile(new URL(`../../docs/guide/${chapter}.md`, import.meta.url), 'utf8');
-  // A function: in a text, `$` would have a meaning.
+  // Removes the marks of `npm run docs`. `$` in a replacement text would be special.
   return text.replace(/^<!-- .* -->\n\n/gm, '').replaceAll(EXAMPLE_ADDRESS, () => address);
 }
 
-/** Markdown, one text with a heading for each chapter. The words after the language of a block are for the tests. */
+/** All chapters as one Markdown text, without the marks that tests need after the language of a block. */
 export async function guideText(address: string): Promise<string> {
   const chapters = await Promise.all(CHAPTERS.map((chapter) => read(chapter, address)));
   return chapters
@@ -41,7 +37,7 @@ const anchorOf = (heading: string): string =>
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(' ', '-');
 
-/** The programs that render Markdown are loaded with the first page. */
+/** Loaded with the first page, because the libraries are large. */
 async function loadMarked() {
   const { Marked } = await import('marked');
   const { default: highlighter } = await import('highlight.js/lib/common');
@@ -63,7 +59,6 @@ async function loadMarked() {
   });
 }
 
-/** What each heading of a chapter has below it. */
 function sectionsOf(chapter: string, tokens: { type: string; raw: string }[]): Section[] {
   const sections: Section[] = [];
   for (const token of tokens) {
@@ -83,7 +78,7 @@ export async function renderChapters(address: string) {
       return {
         chapter,
         sections: sectionsOf(chapter, marked.lexer(text)),
-        // Whatever may be wider than the window scrolls, also by keyboard.
+        // tabindex lets the keyboard scroll what is wider than the window.
         html: html.replace(/<(pre|table)>/g, '<$1 tabindex="0">'),
       };
     }),
@@ -94,7 +89,6 @@ type Rendered = Awaited<ReturnType<typeof renderChapters>>;
 
 const titleOf = (chapter: string): string => `${chapter[0]?.toUpperCase()}${chapter.slice(1)}`;
 
-/** A page of the guide. Only copying and searching need its script. */
 export function chapterPage(chapters: Rendered, index: number, name: string): string {
   const links = chapters.map(({ chapter, sections: [, ...sections] }, place) => {
     if (place !== index) return `<li><a href="${chapter}">${titleOf(chapter)}</a></li>`;

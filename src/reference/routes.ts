@@ -6,23 +6,19 @@ import { CHAPTERS, chapterPage, EXAMPLE_ADDRESS, guideText, renderChapters } fro
 import { referencePage, referenceScript } from './scalar.ts';
 import { once, serveText } from './serve.ts';
 
-/** What people and programs read about an API: its OpenAPI document, the reference page, and the guide. */
-
 export type ReferenceOptions = {
   title: string;
-  /** The OpenAPI document, as it is published. */
+  /** The OpenAPI document as JSON. */
   document: () => string;
-  /** The address of the service. Without it the texts have the address of the examples. */
+  /** Default: the address of the examples. */
   publicUrl?: string | undefined;
   /** The guide is about /v1. */
   hasGuide: boolean;
 };
 
-/** An arrow. Browsers ask for it by this name. */
 const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0f766e" d="M1 8l14-6-5 13-2-5z"/></svg>';
 
-/** The text of /llms.txt: agents look there for what they can read. */
 const llmsText = (title: string, address: string, hasGuide: boolean): string =>
   [
     `# ${title}`,
@@ -57,7 +53,7 @@ export const referenceRoutes: FastifyPluginCallback<ReferenceOptions> = (app, op
     app.get(from, { schema: { hide: true } }, (_request, reply) => reply.redirect(to, 301));
   };
 
-  // Programs that ask for no page get the 404 of an unknown path.
+  // Programs get the 404 of an unknown path.
   app.get('/', { schema: { hide: true } }, (request, reply) =>
     request.headers.accept?.includes('text/html')
       ? reply.header('vary', 'Accept').redirect(hasGuide ? 'docs/guide/start' : 'docs/')
@@ -70,7 +66,7 @@ export const referenceRoutes: FastifyPluginCallback<ReferenceOptions> = (app, op
   }
 
   app.register(async (texts) => {
-    // serveText has compressed the texts; the plugin negotiates, and inflates them for a client without gzip.
+    // serveText compresses; the plugin negotiates, and decompresses for clients without gzip.
     await texts.register(fastifyCompress, {
       globalDecompression: false,
       encodings: ['gzip'],

@@ -2,15 +2,13 @@ import type { FastifyApiReferenceOptions } from '@scalar/fastify-api-reference';
 import fastify from 'fastify';
 import { escaped, htmlPage } from './page.ts';
 
-/** The reference page. Scalar is configured to contact no other host and to store no key. */
-
 type Configuration = NonNullable<FastifyApiReferenceOptions['configuration']>;
 
 const OTHER_LANGUAGES = 'c clojure dart fsharp http julia kotlin objc ocaml powershell r rust swift'.split(
   ' ',
 );
 
-/** Scalar knows forty ways to send a request. One for each of these languages is shown. */
+/** Leaves one HTTP client for each common language. */
 const HIDDEN_CLIENTS: Configuration['hiddenClients'] = {
   shell: ['wget', 'httpie'],
   js: ['xhr', 'axios', 'jquery', 'ofetch'],
@@ -22,7 +20,7 @@ const HIDDEN_CLIENTS: Configuration['hiddenClients'] = {
   ...Object.fromEntries(OTHER_LANGUAGES.map((language) => [language, true])),
 };
 
-/** Gives each colour a contrast of at least 4.5. Scalar's own name is in its licence; readers look for the agency's. */
+/** Gives each colour a contrast of at least 4.5 (WCAG AA), and hides links to Scalar. */
 const CSS = `
 a[href*="scalar.com"], .ascii-art { display: none !important; }
 body.light-mode {
@@ -33,6 +31,7 @@ body.light-mode {
 body.dark-mode, body .dark-mode { --scalar-color-3: #9a9a9a; --scalar-color-red: #ff6b6b; }
 `;
 
+/** Scalar must contact no other host and store no key. */
 const CONFIGURATION: Configuration = {
   url: '../openapi.json',
   customCss: CSS,
@@ -49,7 +48,7 @@ const CONFIGURATION: Configuration = {
   mcp: { disabled: true },
 };
 
-/** Scalar adds a `div` after the paragraph, which the style then hides. */
+/** The style hides the paragraph when Scalar has added its `div`. */
 export const referencePage = (title: string, hasGuide: boolean): string =>
   htmlPage(
     title,
@@ -63,7 +62,7 @@ export const referencePage = (title: string, hasGuide: boolean): string =>
 </body>`,
   );
 
-/** The package is loaded at the first request: that takes 0.2 s of processor time and 50 MB. It exports the script only as a route. */
+/** The package is large, so it is loaded at the first request. It exports the script only as a route. */
 export async function referenceScript(): Promise<string> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
   const app = fastify();

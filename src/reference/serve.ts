@@ -5,12 +5,12 @@ import { entityTag } from '../../rules/entity-tag.ts';
 
 const compress = promisify(gzip);
 
-/** Scalar writes styles into its page. Nothing else is inline, and everything comes from the service itself. */
+/** `unsafe-inline` is for the styles that Scalar writes. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
   "font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Builds a value at the first call. Simultaneous calls share the promise; after an error the next call builds again. */
+/** Simultaneous calls share one promise; after an error the next call builds again. */
 export function once<Value>(build: () => Promise<Value>): () => Promise<Value> {
   let pending: Promise<Value> | undefined;
   return () => {
@@ -22,7 +22,7 @@ export function once<Value>(build: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
-/** Serves a text that is built and compressed at the first request. @fastify/compress says so, or inflates it. */
+/** Builds and compresses the text at the first request. */
 export function serveText(
   app: FastifyInstance,
   url: string,
