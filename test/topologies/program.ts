@@ -20,7 +20,10 @@ export async function startProgram(
     let said = '';
     const read = (chunk: Buffer) => {
       said += chunk;
-      if (ready.test(said)) done();
+      if (!ready.test(said)) return;
+      // A log of many lines a second would be searched again for each.
+      for (const output of [child.stdout, child.stderr]) output?.off('data', read).resume();
+      done();
     };
     child.stdout?.on('data', read);
     child.stderr?.on('data', read);
