@@ -7,14 +7,6 @@ import { startEmbeddedPostgres } from '../../src/db/server/embedded.ts';
 import { migrateDatabase } from '../../src/db/server/migrate.ts';
 import { administer, EMPTY_TEMPLATE, formCluster, serviceRole, TEMPLATE, withDatabase } from './databases.ts';
 
-/**
- * The server of a test run: embedded, with TEST_POSTGRES=container one in a container, with TEST_POSTGRES=pooler or citus
- * one that runs already. It holds one migrated template; every test file clones a database of its own from it.
- */
-let server: Server | undefined;
-/** What the run writes: PostgreSQL's data, and the temporary folders of all tests and of the programs that they start. */
-let folder: string | undefined;
-
 /** Linux keeps what is written there in memory. To copy a database of 700 files cost 260 ms on a disk, and 17 ms there. */
 const MEMORY = '/dev/shm';
 /** Bytes. A run has never used a quarter of it; a container may have 64 MiB in all. */
@@ -25,15 +17,21 @@ async function hasRoom(path: string): Promise<boolean> {
   return bavail * bsize >= ROOM;
 }
 
-export async function setup(project: TestProject): Promise<void> {
-  folder = await mkdtemp(join((await hasRoom(MEMORY)) ? MEMORY : tmpdir(), 'crm-tests-'));
+/**
+ * The server of a test run: embedded, with TEST_POSTGRES=container one in a container, with TEST_POSTGRES=pooler or citus
+ * one that runs already. It holds one migrated template; every test file clones a database of its own from it. Each project of a
+ * run has its own.
+ * @returns what ends it
+ */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // What the run writes: PostgreSQL's data, and the temporary folders of all tests and of the programs that they start.
+  const folder = await mkdtemp(join((await hasRoom(MEMORY)) ? MEMORY : tmpdir(), 'crm-tests-'));
   // Some tests have programs of other users in it.
   await chmod(folder, 0o711);
   process.env.TMPDIR = folder;
   // Node keeps there what it compiled: each of the programs that the tests start is started many times.
   process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
-  server = await startServer();
-  const { url, workers = [] } = server;
+  const { url, workers = [], poolerUrl, stop } = await startServer();
   // In the encoding that the service needs, whatever the server was initialised with.
   const utf8 = `encoding 'UTF8' locale 'C.UTF-8' template template0`;
   for (const node of [url, ...workers])
@@ -54,13 +52,12 @@ export async function setup(project: TestProject): Promise<void> {
   await migrateDatabase(template);
   if (workers.length > 0) await distributeDatabase(template);
   project.provide('workerUrls', workers);
-  project.provide('serverUrl', server.url);
-  project.provide('poolerUrl', server.poolerUrl);
-}
-
-export async function teardown(): Promise<void> {
-  await server?.stop();
-  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  project.provide('serverUrl', url);
+  project.provide('poolerUrl', poolerUrl);
+  return async () => {
+    await stop();
+    await rm(folder, { recursive: true, force: true });
+  };
 }
 
 type Server = {
