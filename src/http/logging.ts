@@ -27,6 +27,7 @@ function serializeError(error: Error): Record<string, unknown> {
   };
 }
 
+/** Writes to standard output asynchronously, so that a slow reader of the log delays no request. */
 export const createLogger = (level: string, destination?: pino.DestinationStream): pino.Logger =>
   pino(
     {
@@ -35,7 +36,7 @@ export const createLogger = (level: string, destination?: pino.DestinationStream
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: serializeError },
     },
-    destination,
+    destination ?? pino.destination({ sync: false, minLength: 4_096, periodicFlush: 500 }),
   );
 
 /** Counts events that can happen thousands of times a second, and reports the counts of each owner once a second. */
