@@ -3,7 +3,7 @@ import { searchedTexts } from '../../rules/contact-key.ts';
 import { ApiError } from '../contract/errors.ts';
 import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
 import { defineRestore } from '../db/repository/archive.ts';
-import { changeFilters, defineList, hasEntry, newestFirst, type Page } from '../db/repository/list.ts';
+import { changeFilters, defineList, hasEntry, newestFirst } from '../db/repository/list.ts';
 import { organizationParam } from '../db/repository/view.ts';
 import { fieldsOf } from '../db/sql/field-columns.ts';
 import { type Json, parseJson } from '../db/sql/json.ts';
@@ -50,10 +50,8 @@ const listArchived = defineList(
   },
 );
 
-export const listArchivedCustomers = (
-  scope: OrganizationScope,
-  query: CustomerListQuery,
-): Promise<Json<Page<RestorableCustomer>>> => listArchived(scope, byContactKeys(query));
+export const listArchivedCustomers = (scope: OrganizationScope, query: CustomerListQuery) =>
+  listArchived(scope, byContactKeys(query));
 
 const restore = defineRestore(
   customerView,

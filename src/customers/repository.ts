@@ -3,7 +3,7 @@ import { ApiError, notFound } from '../contract/errors.ts';
 import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
 import { defineArchive } from '../db/repository/archive.ts';
 import { defineGet, defineLockedGet } from '../db/repository/get.ts';
-import { changeFilters, defineList, hasEntry, newestFirst, type Page } from '../db/repository/list.ts';
+import { changeFilters, defineList, hasEntry, newestFirst } from '../db/repository/list.ts';
 import { organizationParam, type RecordKey, recordOf, rowOf } from '../db/repository/view.ts';
 import { defineCreate, defineUpdate } from '../db/repository/write.ts';
 import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
@@ -67,10 +67,8 @@ const list = defineList(customerView, {
   filters: { ...changeFilters, contact: ofContacts, query: search, tag: hasEntry('tags') },
 });
 
-export const listCustomers = (
-  scope: OrganizationScope,
-  query: CustomerListQuery,
-): Promise<Json<Page<Customer>>> => list(scope, byContactKeys(query));
+export const listCustomers = (scope: OrganizationScope, query: CustomerListQuery) =>
+  list(scope, byContactKeys(query));
 
 const mergedStatement = prepared(
   'customers.merged_into',

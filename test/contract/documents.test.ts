@@ -8,6 +8,7 @@ import { createMetrics } from '../../src/http/metrics.ts';
 import { tables } from '../../tools/tables-diagram.ts';
 import { PUBLIC } from '../support/contract.ts';
 import { documentAt, documents, README } from '../support/documents.ts';
+import { RECIPES } from '../support/recipes.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
@@ -168,6 +169,19 @@ describe('the guide', () => {
     expect(answered.filter((code) => !explained.includes(code))).toEqual([]);
   });
 });
+
+test.each(RECIPES)(
+  'each place that the recipe "$name" names is in the tree, or in what it wrote before',
+  ({ places }) => {
+    const written = new Map<string, string>();
+    for (const { path, how, anchor = '', code } of places.filter((place) => place.path !== '')) {
+      const text = written.get(path) ?? (existsSync(new URL(path, root)) ? read(path) : '');
+      if (how === undefined) expect(text, path).toBe('');
+      else expect(text.split('\n'), path).toContainEqual(expect.stringContaining(anchor));
+      written.set(path, `${text}\n${code}`);
+    }
+  },
+);
 
 test('docs/tables.md says what a row is of every table, and of no other', () => {
   const rows = tableFrom(documentAt('docs/tables.md'), '| table | its rows |');
