@@ -157,7 +157,7 @@ const lockAttachmentStatement = prepared(
   'quotes.lock_attachment',
   ($: Params<RecordKey & { quoteId: string }>): SQL<{ id: string; sizeBytes: number }> => sql`
     select ${quoteAttachments.id}, ${quoteAttachments.sizeBytes}::float8 as "sizeBytes" from ${quoteAttachments}
-    where ${keyOf(quoteAttachments, $)} and ${quoteAttachments.quoteId} = ${$.quoteId} for update`,
+    where ${keyOf(quoteAttachments, $)} and ${quoteAttachments.quoteId} = ${$.quoteId} for no key update`,
 );
 
 /**
