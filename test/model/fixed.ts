@@ -102,8 +102,10 @@ const eachFieldAlone = (): Step[] =>
         const ids = [...kinds, ...(name.includes('{contactId}') ? ['contact' as const] : [])].map(first);
         const values = fc.uniqueArray(value, { minLength: 2, maxLength: 2, selector: JSON.stringify });
         const [drawn = []] = fc.sample(values, { seed, numRuns: 1 });
-        const asked = drawn.map((sent): Step => askedBy(0)(name, ids, { [field]: sent }));
-        return [...asked, { agency: 0, job: 'compare' }];
+        return drawn.flatMap((sent): Step[] => [
+          askedBy(0)(name, ids, { [field]: sent }),
+          { agency: 0, job: 'compare' },
+        ]);
       }),
     );
 
@@ -159,6 +161,12 @@ export const seldom = (): Step[] => {
     ask('PATCH ~/catalog/products/{productId}', [first('products')], {
       variants: [{ id: { choose: 'variant', n: 1 } }, { label: 'C' }, { id: { choose: 'variant', n: 0 } }],
     }),
+    // Another spelling of a number changes nothing.
+    ...['+52 55 8888 7777', '+52-55-8888-7777'].map((identifierValue) =>
+      ask('PATCH /v1/customers/{customerId}', [first('customers')], {
+        contacts: [{ identifierType: 'whatsapp', identifierValue }],
+      }),
+    ),
     // An opportunity in another sales stage: each stage has its count.
     ask('PATCH ~/opportunities/{opportunityId}', [one], { salesStage: WORDS[1] }),
     ...['new', WORDS[1]].map((salesStage) => ask('GET /v1/opportunities', [], {}, { salesStage })),
@@ -177,7 +185,14 @@ export const seldom = (): Step[] => {
       ask('GET /v1/customers', [], {}, { contact: 'first 1', contactType }),
     ),
     // A conversation without a customer has the one with its contact, and is found by the contact of its channel alone.
-    ask('PUT ~/conversations/{conversationId}', [three], { channel: 'web', contact: 'first 1' }),
+    // It names this contact, and not that of the other organization.
+    ...([0, 1] as const).map((agency) =>
+      askedBy(agency)('PUT ~/conversations/{conversationId}', [three], {
+        channel: 'web',
+        contact: 'first 1',
+        contactName: WORDS[agency],
+      }),
+    ),
     ...['web', 'messenger'].map((contactType) =>
       ask('GET /v1/conversations', [], {}, { contact: 'first 1', contactType }),
     ),
