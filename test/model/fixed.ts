@@ -223,6 +223,7 @@ export const seldom = (): Step[] => {
     ask(TRANSCRIPT, [four]),
     // A thread that leaves its chain, and the one that it has left.
     ask('PATCH ~/conversations/{conversationId}', [two], { rotatedFrom: null }),
+    { agency: 0, job: 'compare' },
     ask('GET /v1/conversations'),
     ask('PATCH ~/conversations/{conversationId}', [two], { rotatedFrom: one }),
     // What the client has already, and what it has not; an empty page too, whose filter knows no such value.
