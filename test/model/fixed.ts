@@ -156,7 +156,7 @@ export const seldom = (): Step[] => {
     ask('GET /v1/customers', [], {}, { query: 'ana', offset: 1 }),
     // Variants that change places, with a new one between them.
     ask('PATCH ~/catalog/products/{productId}', [first('products')], {
-      variants: [{ label: 'A' }, { label: 'B' }],
+      variants: [{ label: 'A', fromPrice: 10 }, { label: 'B' }],
     }),
     ask('PATCH ~/catalog/products/{productId}', [first('products')], {
       variants: [{ id: { choose: 'variant', n: 1 } }, { label: 'C' }, { id: { choose: 'variant', n: 0 } }],
