@@ -121,7 +121,7 @@ async function plansOf({ name, text, values = [] }: QueryConfig): Promise<Node[]
 /** A full page: the list then counts too. */
 const FULL = Array.from({ length: LIMIT }, () => ({
   id: '',
-  body: Buffer.from('{}'),
+  body: '{}',
   text: '{}',
   total: '0',
 }));
@@ -272,7 +272,7 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
     const found = {
       id,
       contactKeys: ['whatsapp +525512345678', 'email ana@example.com'],
-      body: Buffer.from('{}'),
+      body: '{}',
       isLive: true,
       isFromLive: true,
       isMerged: false,

@@ -1,26 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler, RouteOptions } from 'fastify';
 import { z } from 'zod';
-
-/** Read from the end of the JSON text, which the database has generated: `next` is the offset of the next page. */
-export type PageEnd = { next: number; total: number };
-
-const PAGINATION = /"limit":(\d+),"offset":(\d+),"total":(\d+)\}\}$/;
-const LONGEST_PAGINATION = 90;
-
-function pageEnd(payload: unknown): PageEnd | undefined {
-  if (!Buffer.isBuffer(payload)) return undefined;
-  const [, limit, offset, total] =
-    PAGINATION.exec(payload.subarray(-LONGEST_PAGINATION).toString('latin1')) ?? [];
-  return total === undefined ? undefined : { next: Number(offset) + Number(limit), total: Number(total) };
-}
+import type { PageJson } from '../db/repository/index.ts';
 
 export function onPage(
   route: RouteOptions,
-  work: (request: FastifyRequest, reply: FastifyReply, page: PageEnd) => Promise<void> | void,
+  work: (request: FastifyRequest, reply: FastifyReply, total: number) => Promise<void> | void,
 ): void {
   const hook: onSendHookHandler = (request, reply, payload, done) => {
-    const page = reply.statusCode === 200 ? pageEnd(payload) : undefined;
-    const pending = page && work(request, reply, page);
+    const total = (payload as PageJson<unknown> | null | undefined)?.total;
+    const pending = reply.statusCode === 200 && total !== undefined && work(request, reply, total);
     if (pending) pending.then(() => done(null, payload), done);
     else done(null, payload);
   };
@@ -47,7 +35,9 @@ export function linkPages(app: FastifyInstance, publicUrl?: string): void {
   app.addHook('onRoute', (route) => {
     const query = route.schema?.querystring;
     if (!(query instanceof z.ZodObject) || !('offset' in query.shape)) return;
-    onPage(route, (request, reply, { next, total }) => {
+    onPage(route, (request, reply, total) => {
+      const { limit, offset } = request.query as { limit: number; offset: number };
+      const next = offset + limit;
       if (next < total) reply.header('link', `<${pageUrl(request, publicUrl, next)}>; rel="next"`);
     });
   });

@@ -18,7 +18,7 @@ export function showKnownValues(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const known = KNOWN_VALUES[String(route.schema?.operationId)];
     if (!known) return;
-    onPage(route, async ({ query, scope }, reply, { total }) => {
+    onPage(route, async ({ query, scope }, reply, total) => {
       const asked = query as Record<string, string | undefined>;
       const hints: string[] = [];
       for (const [filter, read] of total === 0 ? Object.entries(known) : []) {

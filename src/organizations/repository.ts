@@ -12,6 +12,7 @@ import {
   jsonRow,
   newId,
   type Page,
+  type PageJson,
   type Params,
   parseJson,
   prepared,
@@ -185,23 +186,26 @@ export const allOrganizations = (db: Queries): Promise<Organization[]> => db.rea
 
 const listStatement = prepared(
   'organizations.list',
-  ($: Params<{ limit: number; offset: number }>): SQL<{ text: string }> => sql`select concat(
+  (
+    $: Params<{ limit: number; offset: number }>,
+  ): SQL<{ text: string; total: number }> => sql`select total::float8, concat(
     '{"data":[',
     (select string_agg(page.body::text, ',') from (
       select ${jsonRow(view.fields)} as body from ${organizations} where ${isThere}
       order by ${organizations.createdAt}, ${organizations.id}
       limit ${$.limit} offset ${$.offset}) page),
     '],"pagination":{"limit":', ${$.limit}::int, ',"offset":', ${$.offset}::int,
-    ',"total":', (select count(*) from ${organizations} where ${isThere}), '}}') as text`,
+    ',"total":', total, '}}') as text
+    from (select count(*) as total from ${organizations} where ${isThere}) counted`,
 );
 
 export async function listOrganizations(
   db: Queries,
   query: { limit: number; offset: number },
-): Promise<Json<Page<Organization>>> {
+): Promise<PageJson<Organization>> {
   const [row] = await db.read(listStatement, query);
   if (!row) throw new Error('Listing organizations returned no row.');
-  return jsonOf(row.text);
+  return Object.assign(jsonOf<Page<Organization>>(row.text), { total: row.total });
 }
 
 /** Children before parents. */

@@ -10,7 +10,7 @@ import { customers, liveCustomers } from '../../src/db/tables/index.ts';
 
 /** A database that answers every statement with these rows, and keeps what it was asked. Only who asks for a total gets one. */
 function recorder(
-  rows: { total: string }[] = [{ total: '7', ...{ id: '1', body: Buffer.from('{"id":1}') } }],
+  rows: { total: string }[] = [{ total: '7', ...{ id: '1', body: '{"id":1}' } }],
 ) {
   const ran: { text: string; name: string | undefined }[] = [];
   const read = async <Row, Values>(statement: Statement<Row, Values>, values: Values) => {
@@ -52,7 +52,7 @@ test('only what its page does not tell of the total is asked for: past the last 
   const asked = async (count: number, query: Partial<Query>) => {
     const rows = Array.from({ length: count }, (_, id) => ({
       id: `${id}`,
-      body: Buffer.from('{}'),
+      body: '{}',
       total: '9',
     }));
     const { ran, scope } = recorder(rows);

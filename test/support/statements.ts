@@ -11,7 +11,7 @@ export async function statementOf(
   organization: number,
   call: (scope: OrganizationScope) => Promise<unknown>,
   answer: object[] = [
-    { id: '', body: Buffer.from('{}'), attachments: Buffer.from('[]'), text: '{}', total: '0' },
+    { id: '', body: '{}', attachments: Buffer.from('[]'), text: '{}', total: '0' },
   ],
 ): Promise<Asked> {
   const asked: QueryConfig[] = [];

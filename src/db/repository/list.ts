@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { MAX_LIMIT } from '../../contract/fields.ts';
 import type { OrganizationScope } from '../pool/scope.ts';
 import { idOrNull, isId } from '../sql/ids.ts';
-import type { Json } from '../sql/json.ts';
+import { type Json, selectList } from '../sql/json.ts';
 import {
   nameOfParts,
   type Params,
@@ -15,9 +15,12 @@ import {
 } from '../sql/statement.ts';
 import { liveCounts } from '../tables/live-counts.ts';
 import type { TenantTable } from '../tables/resource.ts';
-import { organizationParam, selectBodies, tableName, type View } from './view.ts';
+import { organizationParam, tableName, type View } from './view.ts';
 
 export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };
+
+/** A page as JSON. Headers need its total too. */
+export type PageJson<T> = Json<Page<T>> & { readonly total: number };
 
 export type Filter = {
   /** Its column is that of the search document, if that has the field. */
@@ -116,10 +119,10 @@ type ListOptions<Query extends z.ZodObject> = {
 
 type Values = { organizationId: string; limit: number; offset: number } & Record<string, unknown>;
 
-type PageRow<T> = { body: Json<T>; total?: string };
+type PageRow = { body: string; total?: string };
 
-type Statements<T> = {
-  page: Statement<PageRow<T>, Values>;
+type Statements = {
+  page: Statement<PageRow, Values>;
   total: Statement<{ total: string }, Values>;
 };
 
@@ -131,8 +134,13 @@ function columnOf(table: TenantTable, field: string): PgColumn {
   return column;
 }
 
-const DATA = Buffer.from('{"data":[');
-const COMMA = Buffer.from(',');
+/** One buffer, without a copy in between: a page can have 25 MiB. */
+function bytesOf(parts: readonly string[]): Buffer {
+  const bytes = Buffer.allocUnsafe(parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0));
+  let end = 0;
+  for (const part of parts) end += bytes.write(part, end);
+  return bytes;
+}
 
 const all = (conditions: readonly SQL[]): SQL => sql.join([...conditions], sql` and `);
 
@@ -178,7 +186,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
 
   // The text has MAX_LIMIT besides the parameter, and a first page has no offset: with parameters alone, PostgreSQL expects a
   // tenth of the table, and plans again at each run.
-  function pageOf(where: SQL, skips: boolean, isPlanned: boolean, total: SQL | undefined): SQL<PageRow<T>> {
+  function pageOf(where: SQL, skips: boolean, isPlanned: boolean, total: SQL | undefined): SQL<PageRow> {
     const offset = skips ? sql`offset ${sql.placeholder('offset')}` : sql``;
     const cut = (value: SQL): SQL => sql`select * from (
         select ${value} from ${table} where ${where} order by ${orderBy} limit ${sql.raw(String(MAX_LIMIT))} ${offset}
@@ -188,7 +196,8 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       !skips && !isPlanned
         ? sql`from (${cut(sql`*`)}) ${table}`
         : sql`from ${table} where ${ofOrganization(table)} and ${table.id} = any(array(${cut(sql`${table.id}`)}))`;
-    return selectBodies(view, sql`${source} order by ${orderBy}`, total && sql`, (${total}) as total`);
+    return sql`select row_to_json(item)::text as body${total ? sql`, (${total}) as total` : sql``}
+      from (select ${selectList(view.fields)} ${source} order by ${orderBy}) item`;
   }
 
   /** The total in `live_counts`, if triggers maintain one for these filters. */
@@ -204,7 +213,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   }
 
   const statementsFor = statementsBySet(
-    (names: readonly (FilterName<Query> | 'offset')[], isOnce): Statements<T> => {
+    (names: readonly (FilterName<Query> | 'offset')[], isOnce): Statements => {
       const active = filters.filter(([filter]) => names.includes(filter));
       const skips = names.includes('offset');
       const { where, counted } = matching(active);
@@ -242,7 +251,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   return async (
     { db, organizationId }: OrganizationScope,
     query: z.infer<Query> & { limit: number; offset: number },
-  ): Promise<Json<Page<T>>> => {
+  ): Promise<PageJson<T>> => {
     if (query.limit > MAX_LIMIT) throw new RangeError(`${name} has pages of ${MAX_LIMIT} rows at most.`);
     const active = filters.filter(([filter]) => query[filter] !== undefined);
     const values: Values = { organizationId, limit: query.limit, offset: query.offset };
@@ -250,14 +259,16 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       Object.assign(values, { [filter]: boundValue(definition, query[filter]) });
     }
     const names = active.map(([filter]) => filter);
-    const { page, total } = statementsFor(query.offset > 0 ? [...names, 'offset'] : names);
+    const statements = statementsFor(query.offset > 0 ? [...names, 'offset'] : names);
 
-    const rows = await db.read(page, values);
+    const rows = await db.read(statements.page, values);
     const isLast = rows.length < query.limit && (rows.length > 0 || query.offset === 0);
     const count =
-      rows[0]?.total ?? (isLast ? query.offset + rows.length : (await db.read(total, values))[0]?.total);
-    const end = `],"pagination":{"limit":${query.limit},"offset":${query.offset},"total":${count ?? 0}}}`;
-    const parts = rows.flatMap(({ body }) => [COMMA, body]);
-    return Buffer.concat([DATA, ...parts.slice(1), Buffer.from(end)]) as Json<Page<T>>;
+      rows[0]?.total ??
+      (isLast ? query.offset + rows.length : (await db.read(statements.total, values))[0]?.total);
+    const total = Number(count ?? 0);
+    const end = `],"pagination":{"limit":${query.limit},"offset":${query.offset},"total":${total}}}`;
+    const bodies = rows.flatMap(({ body }, index) => (index > 0 ? [',', body] : [body]));
+    return Object.assign(bytesOf(['{"data":[', ...bodies, end]) as Json<Page<T>>, { total });
   };
 }

@@ -28,13 +28,8 @@ export const rowOf = ({ table }: Pick<Resource, 'table'>, $: Params<RecordKey>):
 export const recordOf = (resource: Resource, $: Params<RecordKey>): SQL =>
   sql`${rowOf(resource, $)} and ${resource.visible}`;
 
-/** @param others further columns, after a comma */
-export const selectBodies = <T>(
-  { fields }: Pick<View<T>, 'fields'>,
-  source: SQL,
-  others: SQL = sql``,
-): SQL<{ body: Json<T> }> =>
-  sql`select row_to_json(item) as body${others} from (select ${selectList(fields)} ${source}) item`;
+export const selectBodies = <T>({ fields }: Pick<View<T>, 'fields'>, source: SQL): SQL<{ body: Json<T> }> =>
+  sql`select row_to_json(item) as body from (select ${selectList(fields)} ${source}) item`;
 
 /** Renders `with written as (… returning *)`: Citus accepts no `to_char` in `returning`. */
 export const written = (view: { table: PgTable; fields: Fields<unknown> }): SQL =>
