@@ -116,7 +116,7 @@ describe.each(LOOKS)('in $look', ({ look, ...how }) => {
     await page.keyboard.type('archive');
     await page.getByRole('option').first().waitFor();
     // Boxes with suggestions do not say whether these are open.
-    expect(await rules()).toEqual(['aria-required-attr']);
+    await expect.poll(rules).toEqual(['aria-required-attr']);
     await page.screenshot({ path: `${PICTURES}reference-search-${look}.png` });
     await page.keyboard.press('Escape');
     await testRequest(page).click();
