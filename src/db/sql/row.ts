@@ -1,5 +1,5 @@
 import { is, SQL, type SQLWrapper, sql } from 'drizzle-orm';
-import { PgArray, type PgColumn, PgJson } from 'drizzle-orm/pg-core';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Columns } from './field-columns.ts';
 
 /** For INSERT: `"title", "type", …`. */
@@ -43,8 +43,8 @@ export type Storable<Body, Name extends string> = Body & Record<Exclude<keyof Bo
 
 /** An array column that is never null stores an empty array for null. */
 function stored(column: PgColumn, value: unknown): unknown {
-  if (is(column, PgJson)) return JSON.stringify(value);
-  return value ?? (is(column, PgArray) && column.notNull ? [] : null);
+  if (column.dataType === 'json') return JSON.stringify(value);
+  return value ?? (column.dataType === 'array' && column.notNull ? [] : null);
 }
 
 /** The values of a whole row. An absent field is null, or an empty array. */
