@@ -3,7 +3,7 @@ import { OrganizationParams } from '../dashboard/params.ts';
 import { sendIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { sendJson } from '../http/send-json.ts';
-import { responses } from '../openapi/responses.ts';
+import { json } from '../openapi/responses.ts';
 import {
   issueApiKey,
   listApiKeys,
@@ -34,11 +34,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         description: 'Issues a key of this organization for /v1. No other response shows the key.',
         params: OrganizationParams,
         body: ApiKeyCreate,
-        response: responses({
-          status: 201,
-          schema: IssuedApiKey,
-          description: 'The key, shown only in this response.',
-        }),
+        response: { 201: json(IssuedApiKey, 'The key, shown only in this response.') },
       },
     },
     async (request, reply) =>
@@ -54,7 +50,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         description: 'The keys of the organization, newest first, including revoked and expired keys.',
         params: OrganizationParams,
         querystring: ApiKeyListQuery,
-        response: responses({ status: 200, schema: ApiKeyList, description: 'A page of keys.' }),
+        response: { 200: json(ApiKeyList, 'A page of keys.') },
       },
     },
     async (request, reply) => sendJson(reply, await listApiKeys(request.scope, request.query)),
@@ -71,11 +67,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
           'Issues a key with the settings of the old one, which stays active for the overlap. A revoked, expired or already rotated key: 409 API_KEY_INACTIVE.',
         params: ApiKeyParams,
         body: ApiKeyRotate,
-        response: responses({
-          status: 201,
-          schema: IssuedApiKey,
-          description: 'The new key, shown only in this response.',
-        }),
+        response: { 201: json(IssuedApiKey, 'The new key, shown only in this response.') },
       },
     },
     async (request, reply) => {
@@ -95,7 +87,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
           'Changes only the settings in the body; the key itself stays. They hold on every instance within a second. `expiresAt` of a rotated key cannot be changed: 409 API_KEY_INACTIVE.',
         params: ApiKeyParams,
         body: ApiKeyUpdate,
-        response: responses({ status: 200, schema: ApiKey, description: 'The key as it is now.' }),
+        response: { 200: json(ApiKey, 'The key as it is now.') },
       },
     },
     async (request, reply) =>
@@ -114,7 +106,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         description:
           'Revokes the key on every instance within a second. For a revoked key the response is the same again.',
         params: ApiKeyParams,
-        response: responses({ status: 200, schema: ApiKey, description: 'The revoked key.' }),
+        response: { 200: json(ApiKey, 'The revoked key.') },
       },
     },
     async (request, reply) => sendIfMatch(request, reply, lockApiKey, request.params.apiKeyId, revokeApiKey),

@@ -3,7 +3,7 @@ import { knownParams, OrganizationParams } from '../dashboard/params.ts';
 import { sendIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { sendJson } from '../http/send-json.ts';
-import { responses } from '../openapi/responses.ts';
+import { json } from '../openapi/responses.ts';
 import { patchDashboardFields } from './patched-text.ts';
 import {
   getCatalogProduct,
@@ -36,11 +36,7 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
           'The catalog as /v1 lists it; with `archived=true` the archived products that can still be restored, latest archived first.',
         params: OrganizationParams,
         querystring: RestorableCatalogProductListQuery,
-        response: responses({
-          status: 200,
-          schema: RestorableCatalogProductList,
-          description: 'A page of products.',
-        }),
+        response: { 200: json(RestorableCatalogProductList, 'A page of products.') },
       },
     },
     async (request, reply) => {
@@ -61,7 +57,7 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
         summary: 'Get a product',
         description: 'The product as /v1 returns it.',
         params: productParams,
-        response: responses({ status: 200, schema: CatalogProduct, description: 'The product.' }),
+        response: { 200: json(CatalogProduct, 'The product.') },
       },
     },
     async (request, reply) =>
@@ -79,11 +75,7 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
           'Changes only the fields in the body; null clears one. `variants` replaces the whole list. All other fields of a product are changed through /v1.',
         params: productParams,
         body: CatalogProductDashboardUpdate,
-        response: responses({
-          status: 200,
-          schema: CatalogProduct,
-          description: 'The product as it is now.',
-        }),
+        response: { 200: json(CatalogProduct, 'The product as it is now.') },
       },
     },
     async (request, reply) =>
@@ -102,7 +94,7 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
         description:
           'Restores the product with all its data, within 30 days of its archiving. A product that is not archived: 409 CATALOG_PRODUCT_NOT_ARCHIVED.',
         params: productParams,
-        response: responses({ status: 200, schema: CatalogProduct, description: 'The product.' }),
+        response: { 200: json(CatalogProduct, 'The product.') },
       },
     },
     async (request, reply) =>

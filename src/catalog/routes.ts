@@ -7,7 +7,7 @@ import { sendIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { isStrict } from '../http/ignored-parameters.ts';
 import { sendJson } from '../http/send-json.ts';
-import { responses } from '../openapi/responses.ts';
+import { json } from '../openapi/responses.ts';
 import { patchCatalogProduct } from './patched-text.ts';
 import {
   archiveCatalogProduct,
@@ -47,7 +47,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         description:
           'Products that are not archived, most recently updated first, with their variants. Use it to find a product by text, kind, price class or your own code, and to walk through the catalog.',
         querystring: CatalogProductListQuery,
-        response: responses({ status: 200, schema: CatalogProductList, description: 'A page of products.' }),
+        response: { 200: json(CatalogProductList, 'A page of products.') },
       },
     },
     async (request, reply) => sendJson(reply, await listCatalogProducts(request.scope, request.query)),
@@ -62,7 +62,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         description:
           'Creates a product with its variants, all or nothing; later only the dashboard changes variants. Use it to put a trip into the catalog.',
         body: CatalogProductCreate,
-        response: responses({ status: 201, schema: CatalogProduct, description: 'The product.' }),
+        response: { 201: json(CatalogProduct, 'The product.') },
       },
     },
     async (request, reply) =>
@@ -78,7 +78,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         summary: 'Get a product',
         description: 'One product with its variants. Use it to read a product whose id you know.',
         params: CatalogProductParams,
-        response: responses({ status: 200, schema: CatalogProduct, description: 'The product.' }),
+        response: { 200: json(CatalogProduct, 'The product.') },
       },
     },
     async (request, reply) =>
@@ -96,11 +96,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
           'Changes only the fields in the body; null clears one. If nothing differs, nothing changes, and `updatedAt` stays as it is. Only the dashboard changes `variants`. Use it to change prices, texts or the status of a product.',
         params: CatalogProductParams,
         body: CatalogProductUpdate,
-        response: responses({
-          status: 200,
-          schema: CatalogProduct,
-          description: 'The product as it is now.',
-        }),
+        response: { 200: json(CatalogProduct, 'The product as it is now.') },
       },
     },
     async (request, reply) => {
@@ -122,11 +118,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         description:
           'The product is archived. The dashboard can restore it within 30 days; then it is purged. Use it to remove a product for good. To stop selling a product for a time, set its `status` to `paused`.',
         params: CatalogProductParams,
-        response: responses({
-          status: 200,
-          schema: ArchivedCatalogProduct,
-          description: 'The product was archived.',
-        }),
+        response: { 200: json(ArchivedCatalogProduct, 'The product was archived.') },
       },
     },
     async (request, reply) =>

@@ -5,7 +5,7 @@ import { toJson } from '../db/sql/json.ts';
 import { putIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { sendJson } from '../http/send-json.ts';
-import { responses } from '../openapi/responses.ts';
+import { json } from '../openapi/responses.ts';
 import {
   getConversation,
   lockConversation,
@@ -57,11 +57,7 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
         description: 'As in /v1, and each message with its `delivery`.',
         params: uuidParams('conversationId'),
         querystring: ConversationTranscriptQuery,
-        response: responses({
-          status: 200,
-          schema: ConversationTranscriptRecord,
-          description: 'The transcript.',
-        }),
+        response: { 200: json(ConversationTranscriptRecord, 'The transcript.') },
       },
     },
     async (request, reply) =>
@@ -79,10 +75,10 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
           "`lastMessageAt` of the conversation becomes the latest `createdAt` of its messages. `delivery` takes the fields of the conversation's channel only.",
         params: uuidParams('conversationId', 'messageId'),
         body: ConversationMessagePut,
-        response: responses([
-          { status: 201, schema: ConversationMessageRecord, description: 'The message, created.' },
-          { status: 200, schema: ConversationMessageRecord, description: 'The message as it is now.' },
-        ]),
+        response: {
+          201: json(ConversationMessageRecord, 'The message, created.'),
+          200: json(ConversationMessageRecord, 'The message as it is now.'),
+        },
       },
     },
     async (request, reply) => {
@@ -107,11 +103,7 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
           'Creates or replaces up to 500 messages, all or none. Messages with one `createdAt` stand in the order in which they arrived, those of one request in the order of the list. The same again changes nothing.',
         params: uuidParams('conversationId'),
         body: ConversationMessagesImport,
-        response: responses({
-          status: 200,
-          schema: ImportedMessages,
-          description: 'How many messages were new.',
-        }),
+        response: { 200: json(ImportedMessages, 'How many messages were new.') },
       },
     },
     async (request, reply) => {

@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { sendJson } from '../http/send-json.ts';
-import { responses } from '../openapi/responses.ts';
+import { json } from '../openapi/responses.ts';
 import { getTranscript } from './messages.repository.ts';
 import { listConversations } from './repository.ts';
 import {
@@ -21,11 +21,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
         description:
           'Conversations, most recent message first. A chain of rotated threads is one row: its newest thread. Use it to find the threads of a customer or of a telephone number, and those that wait for a reply.',
         querystring: ConversationListQuery,
-        response: responses({
-          status: 200,
-          schema: ConversationList,
-          description: 'A page of conversations.',
-        }),
+        response: { 200: json(ConversationList, 'A page of conversations.') },
       },
     },
     async (request, reply) => sendJson(reply, await listConversations(request.scope, request.query)),
@@ -42,7 +38,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
           'The newest `limit` messages of all joined threads, oldest first. There is no `offset`: to page back, send the id of the first message as `before`. Use it to read a conversation.',
         params: ConversationParams,
         querystring: ConversationTranscriptQuery,
-        response: responses({ status: 200, schema: ConversationTranscript, description: 'The transcript.' }),
+        response: { 200: json(ConversationTranscript, 'The transcript.') },
       },
     },
     async (request, reply) =>

@@ -4,7 +4,7 @@ import { knownParams, OrganizationParams } from '../dashboard/params.ts';
 import { sendIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { sendJson } from '../http/send-json.ts';
-import { responses } from '../openapi/responses.ts';
+import { json } from '../openapi/responses.ts';
 import { listArchivedCustomers, restoreCustomer } from './archived.repository.ts';
 import { getCustomerRecord, listCustomers, lockCustomerRecord, updateCustomerContact } from './repository.ts';
 import {
@@ -28,11 +28,7 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
           'Active customers as /v1 lists them; with `archived=true` the archived customers, latest archived first.',
         params: OrganizationParams,
         querystring: RestorableCustomerListQuery,
-        response: responses({
-          status: 200,
-          schema: RestorableCustomerList,
-          description: 'A page of customers.',
-        }),
+        response: { 200: json(RestorableCustomerList, 'A page of customers.') },
       },
     },
     async (request, reply) => {
@@ -51,7 +47,7 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
         summary: 'Get a customer',
         description: 'The customer as /v1 returns it, archived or not, and how it was archived.',
         params,
-        response: responses({ status: 200, schema: CustomerRecord, description: 'The customer.' }),
+        response: { 200: json(CustomerRecord, 'The customer.') },
       },
     },
     async (request, reply) =>
@@ -76,7 +72,7 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
         description:
           'The customer is active again, with all of its contacts. 409: `CUSTOMER_CONTACT_CONFLICT` names the customers that have its contacts now; `CUSTOMER_NOT_ARCHIVED`, `CUSTOMER_ERASED` and `CUSTOMER_MERGED` say why there is nothing to restore.',
         params,
-        response: responses({ status: 200, schema: Customer, description: 'The customer.' }),
+        response: { 200: json(Customer, 'The customer.') },
       },
     },
     async (request, reply) =>
@@ -94,11 +90,7 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
           'The name stays until a later conversation with the contact has one. Every other field of a contact is changed through /v1.',
         params: params.extend({ contactId: pathId('Id of the contact.') }),
         body: CustomerContactUpdate,
-        response: responses({
-          status: 200,
-          schema: CustomerRecord,
-          description: 'The customer as it is now.',
-        }),
+        response: { 200: json(CustomerRecord, 'The customer as it is now.') },
       },
     },
     async (request, reply) => {

@@ -2,7 +2,7 @@ import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { sendIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { sendJson } from '../http/send-json.ts';
-import { responses } from '../openapi/responses.ts';
+import { json } from '../openapi/responses.ts';
 import {
   archiveCustomer,
   createCustomer,
@@ -31,7 +31,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         description:
           'Customers that are not archived, most recently updated first, with their contacts. Use it to find a customer by name, telephone number, email address or tag.',
         querystring: CustomerListQuery,
-        response: responses({ status: 200, schema: CustomerList, description: 'A page of customers.' }),
+        response: { 200: json(CustomerList, 'A page of customers.') },
       },
     },
     async (request, reply) => sendJson(reply, await listCustomers(request.scope, request.query)),
@@ -47,7 +47,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         description:
           'Creates a person or an anonymous lead with one or more contacts. No search is needed first: if another customer has a contact, nothing is created, and 409 `CUSTOMER_CONTACT_CONFLICT` names that customer. Opportunities are created in the dashboard. Use it to add a lead.',
         body: CustomerCreate,
-        response: responses({ status: 201, schema: Customer, description: 'The customer.' }),
+        response: { 201: json(Customer, 'The customer.') },
       },
     },
     async (request, reply) =>
@@ -63,7 +63,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         summary: 'Get a customer',
         description: 'One customer with its contacts. Use it to read a customer whose id you know.',
         params: CustomerParams,
-        response: responses({ status: 200, schema: Customer, description: 'The customer.' }),
+        response: { 200: json(Customer, 'The customer.') },
       },
     },
     async (request, reply) => sendJson(reply, await getCustomer(request.scope, request.params.customerId)),
@@ -80,7 +80,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
           'Changes only the fields in the body; null clears one. `contacts` replaces the whole list. If nothing differs, nothing changes, and `updatedAt` stays as it is. Use it to add a contact, a tag or a note about the person.',
         params: CustomerParams,
         body: CustomerUpdate,
-        response: responses({ status: 200, schema: Customer, description: 'The customer as it is now.' }),
+        response: { 200: json(Customer, 'The customer as it is now.') },
       },
     },
     async (request, reply) =>
@@ -99,11 +99,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         description:
           'The customer is archived, and other customers can have its contacts; its history is kept. Use it to remove a customer.',
         params: CustomerParams,
-        response: responses({
-          status: 200,
-          schema: ArchivedCustomer,
-          description: 'The customer was archived.',
-        }),
+        response: { 200: json(ArchivedCustomer, 'The customer was archived.') },
       },
     },
     async (request, reply) =>

@@ -10,7 +10,7 @@ import type { Put } from '../db/repository/put.ts';
 import type { Json } from '../db/sql/json.ts';
 import { putIfMatch, sendIfMatch } from '../http/conditional.ts';
 import { sendJson } from '../http/send-json.ts';
-import { responses } from '../openapi/responses.ts';
+import { json } from '../openapi/responses.ts';
 import { ArchivedRecord, OrganizationParams, uuidParams } from './params.ts';
 
 /** Routes of a record whose id the caller generates: list, GET, PUT, PATCH and DELETE. */
@@ -92,11 +92,7 @@ export function recordRoutes<
         description: listed,
         params: OrganizationParams,
         querystring: query,
-        response: responses({
-          status: 200,
-          schema: page(record).meta({ id: `${name}RecordList` }),
-          description: 'A page of the list.',
-        }),
+        response: { 200: json(page(record).meta({ id: `${name}RecordList` }), 'A page of the list.') },
       },
     },
     async (request, reply) => sendJson(reply, await list(request.scope, request.query as z.output<Query>)),
@@ -111,7 +107,7 @@ export function recordRoutes<
         summary: `Get ${title}`,
         description: `The ${noun} as /v1 returns it, with the fields that only this API writes.`,
         params,
-        response: responses({ status: 200, schema: record, description: `The ${noun}.` }),
+        response: { 200: json(record, `The ${noun}.`) },
       },
     },
     async (request, reply) => sendJson(reply, await get(request.scope, String(request.params[idName]))),
@@ -131,10 +127,10 @@ export function recordRoutes<
         ),
         params,
         body,
-        response: responses([
-          { status: 201, schema: record, description: `The ${noun}, created.` },
-          { status: 200, schema: record, description: `The ${noun} as it is now.` },
-        ]),
+        response: {
+          201: json(record, `The ${noun}, created.`),
+          200: json(record, `The ${noun} as it is now.`),
+        },
       },
     },
     async (request, reply) => {
@@ -161,7 +157,7 @@ export function recordRoutes<
         ),
         params,
         body: patch,
-        response: responses({ status: 200, schema: record, description: `The ${noun} as it is now.` }),
+        response: { 200: json(record, `The ${noun} as it is now.`) },
       },
     },
     async (request, reply) =>
@@ -180,11 +176,7 @@ export function recordRoutes<
         summary: `Archive ${title}`,
         description: archived,
         params,
-        response: responses({
-          status: 200,
-          schema: ArchivedRecord,
-          description: `The ${noun} was archived.`,
-        }),
+        response: { 200: json(ArchivedRecord, `The ${noun} was archived.`) },
       },
     },
     async (request, reply) => sendIfMatch(request, reply, lock, String(request.params[idName]), archive),

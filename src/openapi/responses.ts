@@ -8,11 +8,7 @@ declare module 'fastify' {
   }
 }
 
-type Success = { status: 200 | 201; schema: z.ZodType; description: string };
-
-export const responses = (success: Success | readonly Success[]) =>
-  Object.fromEntries(
-    [success].flat().map(({ status, schema, description }) => {
-      return [status, { description, content: { 'application/json': { schema } } }];
-    }),
-  );
+export const json = (schema: z.ZodType, description: string): object => ({
+  description,
+  content: { 'application/json': { schema } },
+});

@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { sendJson } from '../http/send-json.ts';
-import { responses } from '../openapi/responses.ts';
+import { json } from '../openapi/responses.ts';
 import { getOpportunity, listOpportunities } from './repository.ts';
 import { Opportunity, OpportunityList, OpportunityListQuery, OpportunityParams } from './schema.ts';
 
@@ -14,11 +14,7 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
         description:
           'Opportunities that are not archived, most recently updated first. Use it to see what is in the pipeline, by sales stage, column, temperature, seller or customer, and to find a lead by its short reference.',
         querystring: OpportunityListQuery,
-        response: responses({
-          status: 200,
-          schema: OpportunityList,
-          description: 'A page of opportunities.',
-        }),
+        response: { 200: json(OpportunityList, 'A page of opportunities.') },
       },
     },
     async (request, reply) => sendJson(reply, await listOpportunities(request.scope, request.query)),
@@ -34,7 +30,7 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
         description:
           'One opportunity, with the names of its customer and seller. Use it to read an opportunity whose id you know.',
         params: OpportunityParams,
-        response: responses({ status: 200, schema: Opportunity, description: 'The opportunity.' }),
+        response: { 200: json(Opportunity, 'The opportunity.') },
       },
     },
     async (request, reply) =>

@@ -7,7 +7,7 @@ import { callerOf } from '../http/caller.ts';
 import { sendIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { sendJson } from '../http/send-json.ts';
-import { responses } from '../openapi/responses.ts';
+import { json } from '../openapi/responses.ts';
 import {
   closeOrganization,
   createOrganization,
@@ -37,7 +37,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
         summary: 'Create an organization',
         description: 'A travel agency. Organizations share no data.',
         body: OrganizationCreate,
-        response: responses({ status: 201, schema: Organization, description: 'The organization.' }),
+        response: { 201: json(Organization, 'The organization.') },
       },
     },
     async (request, reply) => {
@@ -56,11 +56,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
         summary: 'List organizations',
         description: 'All organizations, including closed ones, oldest first.',
         querystring: OrganizationListQuery,
-        response: responses({
-          status: 200,
-          schema: OrganizationList,
-          description: 'A page of organizations.',
-        }),
+        response: { 200: json(OrganizationList, 'A page of organizations.') },
       },
     },
     async (request, reply) => sendJson(reply, await listOrganizations(db, request.query)),
@@ -74,7 +70,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
         summary: 'Get an organization',
         description: 'One organization.',
         params: OrganizationParams,
-        response: responses({ status: 200, schema: Organization, description: 'The organization.' }),
+        response: { 200: json(Organization, 'The organization.') },
       },
     },
     async (request, reply) => sendJson(reply, await getOrganization(db, request.params.organizationId)),
@@ -101,11 +97,7 @@ function ownRoutes(untyped: FastifyInstance): void {
         description: 'Changes only the fields in the body.',
         params: OrganizationParams,
         body: OrganizationUpdate,
-        response: responses({
-          status: 200,
-          schema: Organization,
-          description: 'The organization as it is now.',
-        }),
+        response: { 200: json(Organization, 'The organization as it is now.') },
       },
     },
     async (request, reply) =>
@@ -123,11 +115,7 @@ function ownRoutes(untyped: FastifyInstance): void {
         description:
           'Within a second, every instance rejects its keys. Writes of this API are 409 ORGANIZATION_CLOSED; reads still work. Until `purgeAt`, it can be reopened. Then it is 404, and a job deletes all its data and files. Closing a closed organization returns the same response.',
         params: OrganizationParams,
-        response: responses({
-          status: 200,
-          schema: ClosedOrganization,
-          description: 'The organization is closed.',
-        }),
+        response: { 200: json(ClosedOrganization, 'The organization is closed.') },
       },
     },
     async (request, reply) =>
@@ -144,7 +132,7 @@ function ownRoutes(untyped: FastifyInstance): void {
         description:
           'All data is there again, and its keys work again within a second. After `purgeAt`: 404. An open organization stays as it is.',
         params: OrganizationParams,
-        response: responses({ status: 200, schema: Organization, description: 'The organization, open.' }),
+        response: { 200: json(Organization, 'The organization, open.') },
       },
     },
     async (request, reply) => idempotently(request, reply, 200, reopenOrganization),

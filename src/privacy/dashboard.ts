@@ -5,7 +5,7 @@ import { knownParams } from '../dashboard/params.ts';
 import type { FileLinks } from '../files/links.ts';
 import type { FileStorage } from '../files/storage.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { responses } from '../openapi/responses.ts';
+import { json } from '../openapi/responses.ts';
 import { filesOfCustomer, removeErasedFiles } from './erased-files.repository.ts';
 import { eraseCustomer } from './erasure.repository.ts';
 import { CustomerExport, exportCustomer } from './export.repository.ts';
@@ -31,11 +31,7 @@ export const privacyDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileSto
         description:
           'Everything that this API and /v1 return about the person, archived or not: the record, opportunities, quotes with signed links to their files, and conversations with all messages. The response is streamed: if it is not complete JSON, repeat the request.',
         params,
-        response: responses({
-          status: 200,
-          schema: CustomerExport,
-          description: 'All data of the person, as one JSON object.',
-        }),
+        response: { 200: json(CustomerExport, 'All data of the person, as one JSON object.') },
       },
     },
     async (request, reply) => {
@@ -56,11 +52,7 @@ export const privacyDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileSto
         description:
           'Erases a customer, archived or not, and every customer merged with it, for good: names, contacts, messages, the texts of its opportunities and quotes, and the files of its quotes. The record stays, archived and empty, so that reports stay as they are. Call it again to erase what arrived later; the response stays that of the first erasure. `erasurePending` of the customer is true until the storage has removed every file.',
         params,
-        response: responses({
-          status: 200,
-          schema: ErasedCustomer,
-          description: 'The number of erased records, by kind.',
-        }),
+        response: { 200: json(ErasedCustomer, 'The number of erased records, by kind.') },
       },
     },
     async (request, reply) => {
@@ -87,7 +79,7 @@ export const privacyDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileSto
           'Two customers of one person become one. The customer keeps its fields and gets those of `from` where its own are null, the contacts, tags and summary of both, and the opportunities, conversations and quotes of `from`. `from` is archived: its 404 in /v1 names this customer. All or nothing: a customer that would have more than 50 contacts, 100 tags or 50,000 characters of summary is 400. The same call again changes nothing.',
         params,
         body: CustomerMerge,
-        response: responses({ status: 200, schema: Customer, description: 'The customer as it is now.' }),
+        response: { 200: json(Customer, 'The customer as it is now.') },
       },
     },
     async (request, reply) =>

@@ -15,7 +15,7 @@ import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { sendJson } from '../http/send-json.ts';
 import { validatorCompiler } from '../http/validation.ts';
-import { responses } from '../openapi/responses.ts';
+import { json } from '../openapi/responses.ts';
 import {
   deleteAttachment,
   listAttachments,
@@ -66,7 +66,7 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
         summary: 'List the attachments of a quote',
         description: 'As in /v1: every attachment with a signed, short-lived download URL.',
         params,
-        response: responses({ status: 200, schema: QuoteAttachmentList, description: 'The attachments.' }),
+        response: { 200: json(QuoteAttachmentList, 'The attachments.') },
       },
     },
     async (request, reply) =>
@@ -84,7 +84,7 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
           'Adds one to `openCount`; `firstOpenedAt` becomes the earliest opening, `lastOpenedAt` the latest. A quote that is not published: 409 QUOTE_NOT_PUBLISHED.',
         params,
         body: QuoteOpen,
-        response: responses({ status: 200, schema: Quote, description: 'The quote as it is now.' }),
+        response: { 200: json(Quote, 'The quote as it is now.') },
       },
     },
     async (request, reply) => {
@@ -102,11 +102,7 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
         summary: 'Delete an attachment',
         description: 'The attachment and its file are deleted for good.',
         params: uuidParams('quoteId', 'attachmentId'),
-        response: responses({
-          status: 200,
-          schema: DeletedQuoteAttachment,
-          description: 'The attachment was deleted.',
-        }),
+        response: { 200: json(DeletedQuoteAttachment, 'The attachment was deleted.') },
       },
     },
     async (request, reply) => {
@@ -157,7 +153,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
         consumes: ['multipart/form-data'],
         params,
         body: QuoteAttachmentUpload,
-        response: responses({ status: 201, schema: QuoteAttachment, description: 'The attachment.' }),
+        response: { 201: json(QuoteAttachment, 'The attachment.') },
       },
     },
     async (request, reply) => {

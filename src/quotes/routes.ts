@@ -1,7 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { FileLinks } from '../files/links.ts';
 import { sendJson } from '../http/send-json.ts';
-import { responses } from '../openapi/responses.ts';
+import { json } from '../openapi/responses.ts';
 import { listAttachments } from './attachments.repository.ts';
 import { listQuotes } from './repository.ts';
 import { QuoteAttachmentList, QuoteList, QuoteListQuery, QuoteParams } from './schema.ts';
@@ -16,7 +16,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
         description:
           'Quotes that are not archived, most recently updated first. Use it to find the quotes of an opportunity or a customer, and to see which of them the customer has opened.',
         querystring: QuoteListQuery,
-        response: responses({ status: 200, schema: QuoteList, description: 'A page of quotes.' }),
+        response: { 200: json(QuoteList, 'A page of quotes.') },
       },
     },
     async (request, reply) => sendJson(reply, await listQuotes(request.scope, request.query)),
@@ -32,7 +32,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
         description:
           'Every attachment with a signed, short-lived download URL. Quote attachments are private: the URL is a credential. Use it to fetch the files of a quote.',
         params: QuoteParams,
-        response: responses({ status: 200, schema: QuoteAttachmentList, description: 'The attachments.' }),
+        response: { 200: json(QuoteAttachmentList, 'The attachments.') },
       },
     },
     async (request, reply) =>

@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { sendJson } from '../http/send-json.ts';
-import { responses } from '../openapi/responses.ts';
+import { json } from '../openapi/responses.ts';
 import { listTeamMembers } from './repository.ts';
 import { TeamMemberList, TeamMemberListQuery } from './schema.ts';
 
@@ -14,7 +14,7 @@ export const teamRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
         description:
           'The members of the organization, oldest first. Use it to find sellers, and the member that `sellerMemberId` of an opportunity refers to.',
         querystring: TeamMemberListQuery,
-        response: responses({ status: 200, schema: TeamMemberList, description: 'A page of team members.' }),
+        response: { 200: json(TeamMemberList, 'A page of team members.') },
       },
     },
     async (request, reply) => sendJson(reply, await listTeamMembers(request.scope, request.query)),
