@@ -6,7 +6,7 @@ import { customerRoutes } from './customers/routes.ts';
 import type { Database } from './db/pool/client.ts';
 import type { FileLinks, LinkSecrets } from './files/links.ts';
 import { rejectFloods } from './http/admission.ts';
-import { setCacheControl } from './http/headers.ts';
+import { respondInJson, setCacheControl } from './http/headers.ts';
 import { linkPages } from './http/pages.ts';
 import { type PressureLimits, rejectUnderPressure } from './http/pressure.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
@@ -47,6 +47,7 @@ export async function buildApp(options: AppOptions) {
   app.register(
     (v1, _options, done) => {
       setCacheControl(v1, 'data');
+      respondInJson(v1);
       authenticate(v1, { db, keys });
       limitRate(v1, rateLimit);
       rejectBeyondKey(v1);

@@ -7,7 +7,7 @@ import { DASHBOARD_API } from './dashboard/description.ts';
 import type { Database } from './db/pool/client.ts';
 import type { FileLinks } from './files/links.ts';
 import type { FileStorage } from './files/storage.ts';
-import { setCacheControl } from './http/headers.ts';
+import { respondInJson, setCacheControl } from './http/headers.ts';
 import { type HealthOptions, healthRoutes } from './http/health.ts';
 import type { Metrics } from './http/metrics.ts';
 import { linkPages } from './http/pages.ts';
@@ -49,6 +49,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
   app.register(
     (v1, _options, done) => {
       setCacheControl(v1, 'data');
+      respondInJson(v1);
       authenticateDashboard(v1, token);
       v1.register(organizationRoutes, { db });
       v1.register(

@@ -1,8 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { OrganizationParams } from '../dashboard/params.ts';
-import { sendIfMatch } from '../http/conditional.ts';
+import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { sendJson } from '../http/send-json.ts';
 import { json } from '../openapi/responses.ts';
 import {
   issueApiKey,
@@ -53,7 +52,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         response: { 200: json(ApiKeyList, 'A page of keys.') },
       },
     },
-    async (request, reply) => sendJson(reply, await listApiKeys(request.scope, request.query)),
+    async (request) => listApiKeys(request.scope, request.query),
   );
 
   app.post(
@@ -90,8 +89,8 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         response: { 200: json(ApiKey, 'The key as it is now.') },
       },
     },
-    async (request, reply) =>
-      sendIfMatch(request, reply, lockApiKey, request.params.apiKeyId, (scope, id) =>
+    async (request) =>
+      ifMatch(request, lockApiKey, request.params.apiKeyId, (scope, id) =>
         updateApiKey(scope, id, request.body, now()),
       ),
   );
@@ -109,7 +108,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         response: { 200: json(ApiKey, 'The revoked key.') },
       },
     },
-    async (request, reply) => sendIfMatch(request, reply, lockApiKey, request.params.apiKeyId, revokeApiKey),
+    async (request) => ifMatch(request, lockApiKey, request.params.apiKeyId, revokeApiKey),
   );
   done();
 };

@@ -1,8 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { knownParams, OrganizationParams } from '../dashboard/params.ts';
-import { sendIfMatch } from '../http/conditional.ts';
+import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { sendJson } from '../http/send-json.ts';
 import { json } from '../openapi/responses.ts';
 import { patchDashboardFields } from './patched-text.ts';
 import {
@@ -39,12 +38,11 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
         response: { 200: json(RestorableCatalogProductList, 'A page of products.') },
       },
     },
-    async (request, reply) => {
+    async (request) => {
       const { archived, ...query } = request.query;
-      const page = archived
-        ? await listArchivedCatalogProducts(request.scope, query, now())
-        : await listCatalogProducts(request.scope, query);
-      return sendJson(reply, page);
+      return archived
+        ? listArchivedCatalogProducts(request.scope, query, now())
+        : listCatalogProducts(request.scope, query);
     },
   );
 
@@ -60,8 +58,7 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
         response: { 200: json(CatalogProduct, 'The product.') },
       },
     },
-    async (request, reply) =>
-      sendJson(reply, await getCatalogProduct(request.scope, request.params.productId)),
+    async (request) => getCatalogProduct(request.scope, request.params.productId),
   );
 
   app.patch(
@@ -78,8 +75,8 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
         response: { 200: json(CatalogProduct, 'The product as it is now.') },
       },
     },
-    async (request, reply) =>
-      sendIfMatch(request, reply, lockCatalogProduct, request.params.productId, (scope, id) =>
+    async (request) =>
+      ifMatch(request, lockCatalogProduct, request.params.productId, (scope, id) =>
         patchDashboardFields(scope, id, request.body),
       ),
   );

@@ -3,10 +3,9 @@ import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { validationFailed } from '../contract/errors.ts';
 import { parseJson } from '../db/sql/json.ts';
-import { sendIfMatch } from '../http/conditional.ts';
+import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { isStrict } from '../http/ignored-parameters.ts';
-import { sendJson } from '../http/send-json.ts';
 import { json } from '../openapi/responses.ts';
 import { patchCatalogProduct } from './patched-text.ts';
 import {
@@ -50,7 +49,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         response: { 200: json(CatalogProductList, 'A page of products.') },
       },
     },
-    async (request, reply) => sendJson(reply, await listCatalogProducts(request.scope, request.query)),
+    async (request) => listCatalogProducts(request.scope, request.query),
   );
 
   app.post(
@@ -81,8 +80,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         response: { 200: json(CatalogProduct, 'The product.') },
       },
     },
-    async (request, reply) =>
-      sendJson(reply, await getCatalogProduct(request.scope, request.params.productId)),
+    async (request) => getCatalogProduct(request.scope, request.params.productId),
   );
 
   app.patch(
@@ -99,10 +97,10 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         response: { 200: json(CatalogProduct, 'The product as it is now.') },
       },
     },
-    async (request, reply) => {
+    async (request) => {
       const { productId } = request.params;
       await rejectOtherVariants(request, productId);
-      return sendIfMatch(request, reply, lockCatalogProduct, productId, (scope, id) =>
+      return ifMatch(request, lockCatalogProduct, productId, (scope, id) =>
         patchCatalogProduct(scope, id, request.body),
       );
     },
@@ -121,8 +119,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
         response: { 200: json(ArchivedCatalogProduct, 'The product was archived.') },
       },
     },
-    async (request, reply) =>
-      sendIfMatch(request, reply, lockCatalogProduct, request.params.productId, archiveCatalogProduct),
+    async (request) => ifMatch(request, lockCatalogProduct, request.params.productId, archiveCatalogProduct),
   );
   done();
 };

@@ -4,7 +4,6 @@ import { recordRoutes } from '../dashboard/record-routes.ts';
 import { toJson } from '../db/sql/json.ts';
 import { putIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { sendJson } from '../http/send-json.ts';
 import { json } from '../openapi/responses.ts';
 import {
   getConversation,
@@ -60,8 +59,7 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
         response: { 200: json(ConversationTranscriptRecord, 'The transcript.') },
       },
     },
-    async (request, reply) =>
-      sendJson(reply, await getTranscriptRecord(request.scope, request.params.conversationId, request.query)),
+    async (request) => getTranscriptRecord(request.scope, request.params.conversationId, request.query),
   );
 
   app.put(
@@ -83,12 +81,12 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
     },
     async (request, reply) => {
       const { conversationId, messageId } = request.params;
-      const { created, body } = await putIfMatch(
+      return putIfMatch(
         request,
+        reply,
         (scope) => lockMessage(scope, conversationId, messageId),
         (scope) => putMessage(scope, conversationId, messageId, request.body),
       );
-      return sendJson(reply, body, created ? 201 : 200);
     },
   );
 

@@ -1,5 +1,4 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { sendJson } from '../http/send-json.ts';
 import { json } from '../openapi/responses.ts';
 import { getTranscript } from './messages.repository.ts';
 import { listConversations } from './repository.ts';
@@ -24,7 +23,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
         response: { 200: json(ConversationList, 'A page of conversations.') },
       },
     },
-    async (request, reply) => sendJson(reply, await listConversations(request.scope, request.query)),
+    async (request) => listConversations(request.scope, request.query),
   );
 
   app.get(
@@ -41,8 +40,7 @@ export const conversationRoutes: FastifyPluginCallbackZod = (app, _options, done
         response: { 200: json(ConversationTranscript, 'The transcript.') },
       },
     },
-    async (request, reply) =>
-      sendJson(reply, await getTranscript(request.scope, request.params.conversationId, request.query)),
+    async (request) => getTranscript(request.scope, request.params.conversationId, request.query),
   );
   done();
 };

@@ -1,9 +1,8 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { pathId } from '../contract/fields.ts';
 import { knownParams, OrganizationParams } from '../dashboard/params.ts';
-import { sendIfMatch } from '../http/conditional.ts';
+import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { sendJson } from '../http/send-json.ts';
 import { json } from '../openapi/responses.ts';
 import { listArchivedCustomers, restoreCustomer } from './archived.repository.ts';
 import { getCustomerRecord, listCustomers, lockCustomerRecord, updateCustomerContact } from './repository.ts';
@@ -31,10 +30,9 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
         response: { 200: json(RestorableCustomerList, 'A page of customers.') },
       },
     },
-    async (request, reply) => {
+    async (request) => {
       const { archived, ...query } = request.query;
-      const list = archived ? listArchivedCustomers : listCustomers;
-      return sendJson(reply, await list(request.scope, query));
+      return (archived ? listArchivedCustomers : listCustomers)(request.scope, query);
     },
   );
 
@@ -50,8 +48,7 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
         response: { 200: json(CustomerRecord, 'The customer.') },
       },
     },
-    async (request, reply) =>
-      sendJson(reply, await getCustomerRecord(request.scope, request.params.customerId)),
+    async (request) => getCustomerRecord(request.scope, request.params.customerId),
   );
 
   app.post(
@@ -93,9 +90,9 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
         response: { 200: json(CustomerRecord, 'The customer as it is now.') },
       },
     },
-    async (request, reply) => {
+    async (request) => {
       const { customerId, contactId } = request.params;
-      return sendIfMatch(request, reply, lockCustomerRecord, customerId, (scope) =>
+      return ifMatch(request, lockCustomerRecord, customerId, (scope) =>
         updateCustomerContact(scope, customerId, contactId, request.body),
       );
     },

@@ -1,7 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { sendIfMatch } from '../http/conditional.ts';
+import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { sendJson } from '../http/send-json.ts';
 import { json } from '../openapi/responses.ts';
 import {
   archiveCustomer,
@@ -34,7 +33,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         response: { 200: json(CustomerList, 'A page of customers.') },
       },
     },
-    async (request, reply) => sendJson(reply, await listCustomers(request.scope, request.query)),
+    async (request) => listCustomers(request.scope, request.query),
   );
 
   app.post(
@@ -66,7 +65,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         response: { 200: json(Customer, 'The customer.') },
       },
     },
-    async (request, reply) => sendJson(reply, await getCustomer(request.scope, request.params.customerId)),
+    async (request) => getCustomer(request.scope, request.params.customerId),
   );
 
   app.patch(
@@ -83,8 +82,8 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         response: { 200: json(Customer, 'The customer as it is now.') },
       },
     },
-    async (request, reply) =>
-      sendIfMatch(request, reply, lockCustomer, request.params.customerId, (scope, id) =>
+    async (request) =>
+      ifMatch(request, lockCustomer, request.params.customerId, (scope, id) =>
         updateCustomer(scope, id, request.body),
       ),
   );
@@ -102,8 +101,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
         response: { 200: json(ArchivedCustomer, 'The customer was archived.') },
       },
     },
-    async (request, reply) =>
-      sendIfMatch(request, reply, lockCustomer, request.params.customerId, archiveCustomer),
+    async (request) => ifMatch(request, lockCustomer, request.params.customerId, archiveCustomer),
   );
   done();
 };

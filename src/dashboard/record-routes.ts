@@ -8,8 +8,7 @@ import type { Archived } from '../db/repository/archive.ts';
 import type { Page } from '../db/repository/list.ts';
 import type { Put } from '../db/repository/put.ts';
 import type { Json } from '../db/sql/json.ts';
-import { putIfMatch, sendIfMatch } from '../http/conditional.ts';
-import { sendJson } from '../http/send-json.ts';
+import { ifMatch, putIfMatch } from '../http/conditional.ts';
 import { json } from '../openapi/responses.ts';
 import { ArchivedRecord, OrganizationParams, uuidParams } from './params.ts';
 
@@ -95,7 +94,7 @@ export function recordRoutes<
         response: { 200: json(page(record).meta({ id: `${name}RecordList` }), 'A page of the list.') },
       },
     },
-    async (request, reply) => sendJson(reply, await list(request.scope, request.query as z.output<Query>)),
+    async (request) => list(request.scope, request.query as z.output<Query>),
   );
 
   app.get(
@@ -110,7 +109,7 @@ export function recordRoutes<
         response: { 200: json(record, `The ${noun}.`) },
       },
     },
-    async (request, reply) => sendJson(reply, await get(request.scope, String(request.params[idName]))),
+    async (request) => get(request.scope, String(request.params[idName])),
   );
 
   app.put(
@@ -135,12 +134,12 @@ export function recordRoutes<
     },
     async (request, reply) => {
       const id = String(request.params[idName]);
-      const { created, body } = await putIfMatch(
+      return putIfMatch(
         request,
+        reply,
         (scope) => lock(scope, id).catch(orUndefined),
         (scope) => put(scope, id, request.body as z.output<Body>),
       );
-      return sendJson(reply, body, created ? 201 : 200);
     },
   );
 
@@ -160,8 +159,8 @@ export function recordRoutes<
         response: { 200: json(record, `The ${noun} as it is now.`) },
       },
     },
-    async (request, reply) =>
-      sendIfMatch(request, reply, lock, String(request.params[idName]), (scope, id) =>
+    async (request) =>
+      ifMatch(request, lock, String(request.params[idName]), (scope, id) =>
         update(scope, id, request.body as z.output<Patch>),
       ),
   );
@@ -179,6 +178,6 @@ export function recordRoutes<
         response: { 200: json(ArchivedRecord, `The ${noun} was archived.`) },
       },
     },
-    async (request, reply) => sendIfMatch(request, reply, lock, String(request.params[idName]), archive),
+    async (request) => ifMatch(request, lock, String(request.params[idName]), archive),
   );
 }

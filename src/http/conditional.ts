@@ -5,7 +5,6 @@ import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
 import type { Put } from '../db/repository/put.ts';
 import type { Json } from '../db/sql/json.ts';
 import { isCacheable } from './headers.ts';
-import { sendJson } from './send-json.ts';
 
 /** Weak comparison. A substring search is enough, because a quoted tag contains no quotes. */
 const namesTag = (ifNoneMatch: string, tag: string): boolean =>
@@ -63,23 +62,15 @@ export function ifMatch<Result>(
   request: FastifyRequest,
   lock: (scope: OrganizationScope, id: string) => Promise<Json<unknown>>,
   id: string,
-  work: (scope: OrganizationScope) => Promise<Result>,
+  work: (scope: OrganizationScope, id: string) => Promise<Result>,
 ): Promise<Result> {
   const named = request.headers['if-match'];
-  if (named === undefined) return work(request.scope);
+  if (named === undefined) return work(request.scope, id);
   return inTransaction(request.scope, async (scope) => {
     if (!matches(named, entityTag(await lock(scope, id)))) throw noMatch(named);
-    return work(scope);
+    return work(scope, id);
   });
 }
-
-export const sendIfMatch = async <T>(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  lock: (scope: OrganizationScope, id: string) => Promise<Json<unknown>>,
-  id: string,
-  work: (scope: OrganizationScope, id: string) => Promise<Json<T>>,
-): Promise<Json<T>> => sendJson(reply, await ifMatch(request, lock, id, (scope) => work(scope, id)));
 
 /**
  * Runs a PUT. With If-Match, only if the locked record has one of the tags; with `If-None-Match: *`, only if the PUT
@@ -87,15 +78,15 @@ export const sendIfMatch = async <T>(
  * @param lock locks the record and returns it as the PUT does; undefined if it does not exist
  * @throws PRECONDITION_FAILED
  */
-export function putIfMatch<T>(
+export async function putIfMatch<T>(
   { headers, scope }: FastifyRequest,
+  reply: FastifyReply,
   lock: (scope: OrganizationScope) => Promise<Json<T> | undefined>,
   work: (scope: OrganizationScope) => Promise<Put<T>>,
-): Promise<Put<T>> {
+): Promise<Json<T>> {
   const named = headers['if-match'];
   const mustCreate = headers['if-none-match'] === '*';
-  if (named === undefined && !mustCreate) return work(scope);
-  return inTransaction(scope, async (within) => {
+  const { created, body } = await inTransaction(scope, async (within) => {
     if (named !== undefined) {
       const stored = await lock(within);
       if (stored === undefined || !matches(named, entityTag(stored))) throw noMatch(named);
@@ -107,4 +98,6 @@ export function putIfMatch<T>(
       );
     return put;
   });
+  reply.code(created ? 201 : 200);
+  return body;
 }

@@ -18,7 +18,7 @@ import {
   type Phase,
 } from '../db/pool/errors.ts';
 import { bodyHint } from './body-hint.ts';
-import { commonHeaders } from './headers.ts';
+import { commonHeaders, JSON_TYPE } from './headers.ts';
 import { about, everySecond } from './logging.ts';
 import { rememberOperations } from './near-operations.ts';
 import { fieldErrorsOf, ValidationError } from './validation.ts';
@@ -29,8 +29,6 @@ declare module 'fastify' {
     timedOut: Phase | undefined;
   }
 }
-
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Returns nothing, because Fastify would await a returned reply. */
 function sendError(reply: FastifyReply, error: ApiError): void {

@@ -26,5 +26,15 @@ export function setCacheControl(app: FastifyInstance, kind: keyof typeof CACHE_C
   });
 }
 
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** For routes that return their body as bytes. */
+export function respondInJson(app: FastifyInstance): void {
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.type(JSON_TYPE);
+    done();
+  });
+}
+
 export const isCacheable = (cacheControl: unknown): boolean =>
   cacheControl !== undefined && cacheControl !== CACHE_CONTROL.credential['cache-control'];

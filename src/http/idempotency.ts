@@ -5,7 +5,6 @@ import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
 import type { Json } from '../db/sql/json.ts';
 import { presentedToken } from './credentials.ts';
 import { claimKey, findResponse, storeResponse } from './idempotency.repository.ts';
-import { sendJson } from './send-json.ts';
 
 /** As in the IETF draft "The Idempotency-Key HTTP Header Field". */
 
@@ -88,7 +87,8 @@ export async function idempotently<T>(
   bodyHash?: Buffer,
 ): Promise<Json<T>> {
   const key = keyOf(request);
-  if (key === undefined) return sendJson(reply, await work(request.scope), status);
+  reply.code(status);
+  if (key === undefined) return work(request.scope);
   const isSecret = request.routeOptions.config.credential ?? false;
   const fingerprint = sha256(`${request.scope.organizationId} ${request.method} ${pathOf(request)}\n${key}`);
   const hashed = bodyHash ?? sha256(canonical(request.sentBody));
@@ -114,6 +114,6 @@ export async function idempotently<T>(
     return { first, response };
   });
   // After the transaction, so that an error response does not carry them.
-  if (first) reply.headers(first.headers).header('idempotency-replayed', 'true');
-  return sendJson(reply, response, first?.status ?? status);
+  if (first) reply.code(first.status).headers(first.headers).header('idempotency-replayed', 'true');
+  return response;
 }

@@ -1,5 +1,4 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { sendJson } from '../http/send-json.ts';
 import { json } from '../openapi/responses.ts';
 import { getOpportunity, listOpportunities } from './repository.ts';
 import { Opportunity, OpportunityList, OpportunityListQuery, OpportunityParams } from './schema.ts';
@@ -17,7 +16,7 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
         response: { 200: json(OpportunityList, 'A page of opportunities.') },
       },
     },
-    async (request, reply) => sendJson(reply, await listOpportunities(request.scope, request.query)),
+    async (request) => listOpportunities(request.scope, request.query),
   );
 
   app.get(
@@ -33,8 +32,7 @@ export const opportunityRoutes: FastifyPluginCallbackZod = (app, _options, done)
         response: { 200: json(Opportunity, 'The opportunity.') },
       },
     },
-    async (request, reply) =>
-      sendJson(reply, await getOpportunity(request.scope, request.params.opportunityId)),
+    async (request) => getOpportunity(request.scope, request.params.opportunityId),
   );
   done();
 };

@@ -4,9 +4,8 @@ import { OrganizationParams } from '../dashboard/params.ts';
 import type { Database } from '../db/pool/client.ts';
 import { toJson } from '../db/sql/json.ts';
 import { callerOf } from '../http/caller.ts';
-import { sendIfMatch } from '../http/conditional.ts';
+import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { sendJson } from '../http/send-json.ts';
 import { json } from '../openapi/responses.ts';
 import {
   closeOrganization,
@@ -59,7 +58,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
         response: { 200: json(OrganizationList, 'A page of organizations.') },
       },
     },
-    async (request, reply) => sendJson(reply, await listOrganizations(db, request.query)),
+    async (request) => listOrganizations(db, request.query),
   );
 
   app.get(
@@ -73,7 +72,7 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
         response: { 200: json(Organization, 'The organization.') },
       },
     },
-    async (request, reply) => sendJson(reply, await getOrganization(db, request.params.organizationId)),
+    async (request) => getOrganization(db, request.params.organizationId),
   );
 
   app.register((itself, _options, done) => {
@@ -100,8 +99,8 @@ function ownRoutes(untyped: FastifyInstance): void {
         response: { 200: json(Organization, 'The organization as it is now.') },
       },
     },
-    async (request, reply) =>
-      sendIfMatch(request, reply, lockOrganization, request.params.organizationId, (scope) =>
+    async (request) =>
+      ifMatch(request, lockOrganization, request.params.organizationId, (scope) =>
         updateOrganization(scope, request.body),
       ),
   );
@@ -118,8 +117,7 @@ function ownRoutes(untyped: FastifyInstance): void {
         response: { 200: json(ClosedOrganization, 'The organization is closed.') },
       },
     },
-    async (request, reply) =>
-      sendIfMatch(request, reply, lockOrganization, request.params.organizationId, closeOrganization),
+    async (request) => ifMatch(request, lockOrganization, request.params.organizationId, closeOrganization),
   );
 
   app.post(

@@ -13,7 +13,6 @@ import { type FileStorage, storageKey } from '../files/storage.ts';
 import { type StoredFile, storeFile } from '../files/upload.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
-import { sendJson } from '../http/send-json.ts';
 import { validatorCompiler } from '../http/validation.ts';
 import { json } from '../openapi/responses.ts';
 import {
@@ -69,8 +68,7 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
         response: { 200: json(QuoteAttachmentList, 'The attachments.') },
       },
     },
-    async (request, reply) =>
-      sendJson(reply, await listAttachments(request.scope, request.params.quoteId, links)),
+    async (request) => listAttachments(request.scope, request.params.quoteId, links),
   );
 
   app.post(
@@ -105,13 +103,13 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
         response: { 200: json(DeletedQuoteAttachment, 'The attachment was deleted.') },
       },
     },
-    async (request, reply) => {
+    async (request) => {
       const { quoteId, attachmentId } = request.params;
       const deleted = await ifMatch(request, lockAttachment(quoteId), attachmentId, (scope) =>
         deleteAttachment(scope, quoteId, attachmentId),
       );
       await removeFile(request, storage, deleted.id);
-      return sendJson(reply, toJson(deleted));
+      return toJson(deleted);
     },
   );
 

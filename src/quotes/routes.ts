@@ -1,6 +1,5 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { FileLinks } from '../files/links.ts';
-import { sendJson } from '../http/send-json.ts';
 import { json } from '../openapi/responses.ts';
 import { listAttachments } from './attachments.repository.ts';
 import { listQuotes } from './repository.ts';
@@ -19,7 +18,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
         response: { 200: json(QuoteList, 'A page of quotes.') },
       },
     },
-    async (request, reply) => sendJson(reply, await listQuotes(request.scope, request.query)),
+    async (request) => listQuotes(request.scope, request.query),
   );
 
   app.get(
@@ -35,8 +34,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<{ links: FileLinks }> = (app,
         response: { 200: json(QuoteAttachmentList, 'The attachments.') },
       },
     },
-    async (request, reply) =>
-      sendJson(reply, await listAttachments(request.scope, request.params.quoteId, links)),
+    async (request) => listAttachments(request.scope, request.params.quoteId, links),
   );
   done();
 };

@@ -1,5 +1,4 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { sendJson } from '../http/send-json.ts';
 import { json } from '../openapi/responses.ts';
 import { listTeamMembers } from './repository.ts';
 import { TeamMemberList, TeamMemberListQuery } from './schema.ts';
@@ -17,7 +16,7 @@ export const teamRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
         response: { 200: json(TeamMemberList, 'A page of team members.') },
       },
     },
-    async (request, reply) => sendJson(reply, await listTeamMembers(request.scope, request.query)),
+    async (request) => listTeamMembers(request.scope, request.query),
   );
   done();
 };
