@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import type { JSONRPCMessage, Tool as SdkTool, ServerContext, Transport } from '@modelcontextprotocol/server';
+import type { Tool as SdkTool } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { accessError, reaches } from '../api-keys/authentication.ts';
-import { ApiError, type ErrorBody, errorBody, validationFailed } from '../contract/errors.ts';
+import { ApiError, type ErrorBody, errorBody } from '../contract/errors.ts';
 import { callerOf } from '../http/caller.ts';
 import { presentedKey } from '../http/credentials.ts';
 import { unknownName } from '../http/ignored-parameters.ts';
@@ -80,12 +80,7 @@ const errorResult = (error: ErrorBody) => ({
 
 type Exchange = { request: FastifyRequest; reply: FastifyReply };
 
-/**
- * The SDK's server for all messages of revisions up to 2025-11-25: a ping takes 0.3 ms of processor time, and
- * 0.7 ms with a server of its own. Messages get our numbers, so that equal ids of two clients stay apart. The
- * server remembers the last `initialize`, which no response depends on. Later revisions have a server for
- * each message, as the SDK requires.
- */
+/** A server for each message, as the SDK requires. */
 async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions) {
   // Loaded at the first message, because the SDK takes memory.
   const sdk = await import('@modelcontextprotocol/server');
@@ -93,15 +88,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
   const all = toolsOf(api);
   const byName = new Map(all.map((one) => [one.tool.name, one]));
   const names = [...byName.keys()];
-
-  const pending = new Map<unknown, Exchange & { respond: (message: JSONRPCMessage) => void }>();
-  let last = 0;
-
-  function pendingOf({ mcpReq }: ServerContext): Exchange {
-    const exchange = pending.get(mcpReq.id);
-    if (!exchange) throw new Error('The message has its response already.');
-    return exchange;
-  }
+  const options = { capabilities: { tools: {} }, instructions: instructions(api) };
 
   /** Why the key may not use the tool; undefined if it may. */
   function rejection(
@@ -132,25 +119,21 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
     return { content: texts.map((text) => ({ type: 'text' as const, text })), isError: false };
   }
 
-  function serverFor(exchangeOf: (context: ServerContext) => Exchange) {
-    const server = new sdk.Server(
-      { name, version },
-      { capabilities: { tools: {} }, instructions: instructions(api) },
-    );
-    server.setRequestHandler('tools/list', async (_message, context) => {
-      const { request } = exchangeOf(context);
+  function serverFor(exchange: Exchange) {
+    const { request } = exchange;
+    const server = new sdk.Server({ name, version }, options);
+    server.setRequestHandler('tools/list', async () => {
       const allowed = all.filter((one) => rejection(request, one) === undefined);
       const tools = await Promise.all(allowed.map(({ tool }) => withKnownValues(tool, request.scope)));
       // The SDK's type allows any JSON in a schema; ours is narrower.
       return { tools: tools as unknown as SdkTool[] };
     });
-    server.setRequestHandler('tools/call', ({ params: { name, arguments: given = {} } }, context) => {
-      const exchange = exchangeOf(context);
+    server.setRequestHandler('tools/call', ({ params: { name, arguments: given = {} } }) => {
       const invalid = (message: string) =>
         new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, `${message}.`);
       const one = byName.get(name);
       if (!one) throw invalid(`The tool ${name} ${unknownName(name, name, names).message}`);
-      const rejected = rejection(exchange.request, one);
+      const rejected = rejection(request, one);
       if (rejected) throw invalid(`There is no tool ${name}: ${rejected}`);
       return call(exchange, one, given).catch((error: unknown) => {
         if (error instanceof ApiError) return errorResult(errorBody(error));
@@ -160,56 +143,40 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
     return server;
   }
 
-  const transport: Transport = {
-    start: async () => undefined,
-    close: async () => undefined,
-    send: async (message) => {
-      if ('id' in message) pending.get(message.id)?.respond(message);
-    },
-  };
-  await serverFor(pendingOf).connect(transport);
-
-  const exchanges = new WeakMap<Request, Exchange>();
-  const later = sdk.createMcpHandler(
-    ({ requestInfo }) =>
-      serverFor(() => {
-        const exchange = requestInfo && exchanges.get(requestInfo);
-        if (!exchange) throw new Error('The message belongs to no request.');
-        return exchange;
-      }),
-    { legacy: 'reject', maxSubscriptions: 0 },
-  );
   const hosts = [...sdk.localhostAllowedOrigins(), ...(publicUrl ? [new URL(publicUrl).hostname] : [])];
 
-  /** For revisions up to 2025-11-25. */
-  async function respond({ request, reply }: Exchange, method: string, params: object | undefined) {
-    last += 1;
-    const message = { jsonrpc: '2.0' as const, id: last, method, ...(params && { params }) };
-    // The server would not respond at all.
-    if (!sdk.isJSONRPCRequest(message))
-      throw validationFailed([{ path: 'body.params', message: 'must be the parameters of a message' }]);
-    const { promise, resolve } = Promise.withResolvers<JSONRPCMessage>();
-    pending.set(message.id, { request, reply, respond: resolve });
-    transport.onmessage?.(message);
-    return promise.finally(() => pending.delete(message.id));
+  /** For revisions up to 2025-11-25, which the SDK's handler would send as events. */
+  async function respondInOldRevision(exchange: Exchange, message: Request): Promise<Response> {
+    const { method } = exchange.request.body as { method: string };
+    const supported = sdk.SUPPORTED_PROTOCOL_VERSIONS;
+    const requested = message.headers.get('mcp-protocol-version') ?? supported[0] ?? '';
+    if (!supported.includes(requested) && method !== 'initialize') {
+      const { code, message, data } = new sdk.UnsupportedProtocolVersionError({ supported, requested });
+      return Response.json({ jsonrpc: '2.0', error: { code, message, data }, id: null }, { status: 400 });
+    }
+    const transport = new sdk.WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+    await serverFor(exchange).connect(transport);
+    return transport.handleRequest(message, { parsedBody: exchange.request.body });
   }
 
-  /** For revision 2026-07-28 and later; the SDK reports what is wrong with a message. */
-  async function respondLater(exchange: Exchange, headers: Record<string, string>): Promise<FastifyReply> {
-    const { body } = exchange.request;
+  /** The SDK reports what is wrong with a message. */
+  async function respond(exchange: Exchange): Promise<FastifyReply> {
+    const { request, reply } = exchange;
     const message = new Request('http://localhost/mcp', {
       method: 'POST',
       headers: {
-        ...headers,
+        ...protocolHeaders(request),
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
       },
-      body: JSON.stringify(body),
     });
-    exchanges.set(message, exchange);
-    const response = await later.fetch(message, { parsedBody: body });
+    const response = (await sdk.isLegacyRequest(message, request.body))
+      ? await respondInOldRevision(exchange, message)
+      : await sdk
+          .createMcpHandler(() => serverFor(exchange), { legacy: 'reject', maxSubscriptions: 0 })
+          .fetch(message, { parsedBody: request.body });
     const type = response.headers.get('content-type') ?? 'application/json';
-    return exchange.reply
+    return reply
       .code(response.status)
       .type(type)
       .send(await response.text());
@@ -218,26 +185,9 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
   return {
     /** Whether pages of this origin may call: a browser elsewhere may not. */
     isAllowed: (origin: string | undefined): boolean => sdk.validateOriginHeader(origin, hosts).ok,
-    isVersion: (version: string): boolean => sdk.SUPPORTED_PROTOCOL_VERSIONS.includes(version),
-    isLater: (body: unknown, headers: Record<string, string>): boolean =>
-      sdk.classifyInboundRequest({
-        httpMethod: 'POST',
-        body,
-        ...(headers[VERSION] !== undefined && { protocolVersionHeader: headers[VERSION] }),
-        ...(headers['mcp-method'] !== undefined && { mcpMethodHeader: headers['mcp-method'] }),
-        ...(headers['mcp-name'] !== undefined && { mcpNameHeader: headers['mcp-name'] }),
-      }).kind !== 'legacy',
-    unsupported: (requested: string) => {
-      const supported = sdk.SUPPORTED_PROTOCOL_VERSIONS;
-      const { code, message, data } = new sdk.UnsupportedProtocolVersionError({ supported, requested });
-      return { jsonrpc: '2.0', error: { code, message, data }, id: null };
-    },
     respond,
-    respondLater,
   };
 }
-
-const VERSION = 'mcp-protocol-version';
 
 const protocolHeaders = ({ headers }: FastifyRequest): Record<string, string> =>
   Object.fromEntries(
@@ -253,15 +203,10 @@ export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, options, do
     starting ??= startProtocol(options);
     const protocol = await starting;
     if (!protocol.isAllowed(request.headers.origin)) return reply.code(403).send(FOREIGN_ORIGIN);
-    const { id, method, params } = request.body;
+    const { id, method } = request.body;
     // A server without sessions needs no notifications or responses.
     if (id === undefined || method === undefined) return reply.code(202).send();
-    const headers = protocolHeaders(request);
-    if (protocol.isLater(request.body, headers)) return protocol.respondLater({ request, reply }, headers);
-    const spoken = headers[VERSION];
-    if (spoken !== undefined && method !== 'initialize' && !protocol.isVersion(spoken))
-      return reply.code(400).send(protocol.unsupported(spoken));
-    return { ...(await protocol.respond({ request, reply }, method, params)), id };
+    return protocol.respond({ request, reply });
   });
   for (const method of ['GET', 'DELETE'] as const) {
     mcp.route({
