@@ -2,10 +2,11 @@ import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import {
-  appendFile,
   chown,
+  type FileHandle,
   lstat,
   mkdir,
+  open,
   readFile,
   rename,
   rm,
@@ -16,7 +17,6 @@ import {
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
-import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 
 export type EmbeddedPostgres = {
@@ -148,31 +148,13 @@ async function ensurePrivateFolder(path: string, owner: Owner | undefined): Prom
   );
 }
 
-const LOG = 'server.log';
-/** A log of this size is renamed to `server.log.1`, which it replaces. */
+/** A log of this size becomes `server.log.1` at the next start. */
 export const MAX_LOG_BYTES = 16 * 1_024 * 1_024;
 
-function writeLog(output: Readable, path: string) {
-  let tail = '';
-  const write = async (): Promise<void> => {
-    let bytes: number | undefined;
-    // No `await` before this: Node discards the unread output of an ended process.
-    for await (const chunk of output as AsyncIterable<Buffer>) {
-      tail = `${tail}${chunk}`.slice(-8_192);
-      bytes ??= (await stat(path).catch(() => undefined))?.size ?? 0;
-      try {
-        if (bytes + chunk.length > MAX_LOG_BYTES) {
-          await rename(path, `${path}.1`);
-          bytes = 0;
-        }
-        await appendFile(path, chunk, { mode: 0o600 });
-        bytes += chunk.length;
-      } catch {
-        // A full disk, for example: unread output would block the server.
-      }
-    }
-  };
-  return { finished: write(), tail: () => tail };
+async function openLog(path: string): Promise<FileHandle> {
+  const { size } = await stat(path).catch(() => ({ size: 0 }));
+  if (size > MAX_LOG_BYTES) await rename(path, `${path}.1`);
+  return open(path, 'a', 0o600);
 }
 
 async function startError(data: string, log: string): Promise<string> {
@@ -248,15 +230,17 @@ export async function startEmbeddedPostgres(
     data,
     ...options.flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ]);
+  const log = await openLog(join(data, 'server.log'));
+  const { size } = await log.stat();
   // Only `stop` ends it, not Ctrl-C.
-  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'], detached: true });
+  const child = spawn(command, args, { stdio: ['ignore', 'ignore', log.fd], detached: true });
   const ended = new Promise<string>((done) => {
     child.once('exit', (code, signal) =>
       done(`it ended with ${signal ?? `code ${code}`} and printed nothing.`),
     );
     child.once('error', (error) => done(error.message));
   });
-  const log = writeLog(child.stderr, join(data, LOG));
+  await log.close();
 
   const release = async (): Promise<void> => {
     lock.close();
@@ -265,9 +249,9 @@ export async function startEmbeddedPostgres(
   while (!(await isReady(data, child.pid))) {
     const end = await Promise.race([ended, pause(CHECK_INTERVAL_MS)]);
     if (end === undefined) continue;
-    await log.finished;
     await release();
-    throw new Error(`The embedded PostgreSQL did not start: ${(await startError(data, log.tail())) || end}`);
+    const printed = (await readFile(join(data, 'server.log'))).subarray(size).toString();
+    throw new Error(`The embedded PostgreSQL did not start: ${(await startError(data, printed)) || end}`);
   }
 
   const stop = async () => {
