@@ -13,7 +13,6 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from './db/server/embedd
 import { MigrationError, migrateDatabase } from './db/server/migrate.ts';
 import { checkPooler } from './db/server/pooler.ts';
 import { checkDatabase } from './db/server/readiness.ts';
-import { checkSchema } from './db/server/schema-check.ts';
 import { openFiles } from './files/open.ts';
 import { persistedSecret } from './files/secret.ts';
 import { listen, stopListening } from './http/connections.ts';
@@ -70,7 +69,6 @@ async function start(config: Config): Promise<void> {
   const url = config.DATABASE_URL ?? embedded?.url ?? '';
   const directUrl = config.DATABASE_DIRECT_URL ?? url;
   await migrateDatabase(directUrl);
-  await checkSchema(directUrl);
   await checkPooler(url);
 
   const onConnectionError = (error: Error) => logger.warn({ err: error }, 'a database connection broke');

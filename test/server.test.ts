@@ -286,15 +286,6 @@ describe('a start that cannot succeed says why in one line, without a stack, and
     expect(line).not.toContain('hunter2');
   });
 
-  test('a schema that no migration makes', async () => {
-    const database = await createTestDatabase(inject('serverUrl'));
-    onTestFinished(database.drop);
-    await administer(database.ownerUrl, (client) => client.query('alter table customers drop column city'));
-    expect(await failing({ DATABASE_URL: database.ownerUrl, ...(await ports()) })).toBe(
-      'The database lacks customers.city, which no migration makes. Write one with npm run migration, and start again.\n',
-    );
-  });
-
   test('a port in use', async () => {
     const database = await createTestDatabase(inject('serverUrl'));
     const { PORT, DASHBOARD_PORT } = await ports();

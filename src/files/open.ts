@@ -13,19 +13,8 @@ export type OpenFiles = {
   close: () => Promise<void>;
 };
 
-type FilesConfig = Pick<
-  Config,
-  | 'FILE_STORAGE'
-  | 'AWS_ENDPOINT_URL'
-  | 'AWS_ENDPOINT_URL_S3'
-  | 'DATA_DIR'
-  | 'FILE_SIGNING_SECRET'
-  | 'FILE_SIGNING_SECRET_PREVIOUS'
-  | 'SIGNED_URL_TTL_SECONDS'
->;
-
 /** @param publicUrl where clients reach this service, for links to files on its disk */
-export async function openFiles(config: FilesConfig, publicUrl: string): Promise<OpenFiles> {
+export async function openFiles(config: Config, publicUrl: string): Promise<OpenFiles> {
   const ttlSeconds = config.SIGNED_URL_TTL_SECONDS;
   if (config.FILE_STORAGE !== 'disk') {
     const { openS3 } = await import('./s3.ts');

@@ -1,10 +1,9 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { errorBody, serviceUnavailable } from '../contract/errors.ts';
-import type { Metrics } from './metrics.ts';
 
 export type HealthOptions = {
   ready: () => Promise<void>;
-  metrics: Pick<Metrics, 'text' | 'contentType'>;
+  metrics: { text: () => Promise<string>; contentType: string };
   /** Aborted when the shutdown begins: `/readyz` then fails, while requests are still served. */
   leaving?: AbortSignal | undefined;
 };

@@ -1,44 +1,30 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
-import type { FastifyInstance } from 'fastify';
-import type { RejectionReason } from '../contract/errors.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { KeyCache } from '../api-keys/cache.ts';
 import type { Database } from '../db/pool/client.ts';
-import type { Phase } from '../db/pool/errors.ts';
-
-/** The metrics of this process, for Prometheus. No label contains an organization, a key or a URL. */
-export type Metrics = {
-  text: () => Promise<string>;
-  contentType: string;
-  countRequest: (response: {
-    method: string;
-    route: string | undefined;
-    status: number;
-    seconds: number;
-    databaseSeconds: number;
-    rejected: RejectionReason | undefined;
-    timedOut: Phase | undefined;
-  }) => void;
-  jobDone: (counts: Record<string, number>) => void;
-};
 
 /** One series for all unknown paths, because clients can send any path with any method. */
 const UNKNOWN = { method: 'any', route: 'unknown' };
 
-type Sources = {
-  db: Database;
-  keys: { stats: () => { hits: number; misses: number } };
-};
+type Sources = { db: Database; keys: Pick<KeyCache, 'stats'> };
 
-export function createMetrics({ db, keys }: Sources): Metrics {
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** The metrics of this process, for Prometheus. No label contains an organization, a key or a URL. */
+export function createMetrics({ db, keys }: Sources) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
 
-  const requests = new Counter({
-    name: 'http_requests_total',
-    help: 'Responses, by route and status.',
-    labelNames: ['method', 'route', 'status'],
-    registers,
-  });
+  const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const requests = counter(
+    'http_requests_total',
+    'Responses, by route and status.',
+    'method',
+    'route',
+    'status',
+  );
   const histogram = (name: string, help: string) =>
     new Histogram({
       name,
@@ -55,24 +41,20 @@ export function createMetrics({ db, keys }: Sources): Metrics {
     'http_request_database_seconds',
     'The part of that time in which PostgreSQL worked for the request, by route.',
   );
-  const timeouts = new Counter({
-    name: 'database_timeouts_total',
-    help: 'Requests whose database time ran out, by the phase in which it did.',
-    labelNames: ['at'],
-    registers,
-  });
-  const rejections = new Counter({
-    name: 'rate_limit_rejections_total',
-    help: 'Requests rejected because a key exceeded its limit.',
-    registers,
-  });
-  const overload = new Counter({
-    name: 'requests_rejected_total',
-    help: 'Requests rejected for overload, or abandoned by their clients, by reason.',
-    labelNames: ['reason'],
-    registers,
-  });
-  const counter = (name: string, help: string) => new Counter({ name, help, registers });
+  const timeouts = counter(
+    'database_timeouts_total',
+    'Requests whose database time ran out, by the phase in which it did.',
+    'at',
+  );
+  const rejections = counter(
+    'rate_limit_rejections_total',
+    'Requests rejected because a key exceeded its limit.',
+  );
+  const overload = counter(
+    'requests_rejected_total',
+    'Requests rejected for overload, or abandoned by their clients, by reason.',
+    'reason',
+  );
   const removed: Record<string, Counter> = {
     products: counter('purged_products_total', 'Archived products that the purge job removed.'),
     variants: counter('purged_variants_total', 'Variants of purged products.'),
@@ -117,32 +99,21 @@ export function createMetrics({ db, keys }: Sources): Metrics {
   return {
     text: () => registry.metrics(),
     contentType: registry.contentType,
-    countRequest({ method, route, status, seconds, databaseSeconds, rejected, timedOut }) {
+    countRequest(
+      { method, routeOptions, databaseMilliseconds, rejected, timedOut }: FastifyRequest,
+      reply: FastifyReply,
+    ): void {
+      const { url: route } = routeOptions;
       const known = route === undefined ? UNKNOWN : { method, route };
-      requests.inc({ ...known, status });
-      durations.observe(known, seconds);
-      if (databaseSeconds > 0) databaseDurations.observe(known, databaseSeconds);
+      requests.inc({ ...known, status: reply.statusCode });
+      durations.observe(known, reply.elapsedTime / 1_000);
+      if (databaseMilliseconds > 0) databaseDurations.observe(known, databaseMilliseconds / 1_000);
       if (timedOut) timeouts.inc({ at: timedOut });
-      if (status === 429) rejections.inc();
+      if (reply.statusCode === 429) rejections.inc();
       if (rejected) overload.inc({ reason: rejected });
     },
-    jobDone(counts) {
+    jobDone(counts: Record<string, number>): void {
       for (const [name, count] of Object.entries(counts)) removed[name]?.inc(count);
     },
   };
-}
-
-export function observeRequests(app: FastifyInstance, { countRequest }: Pick<Metrics, 'countRequest'>): void {
-  app.addHook('onResponse', (request, reply, done) => {
-    countRequest({
-      method: request.method,
-      route: request.routeOptions.url,
-      status: reply.statusCode,
-      seconds: reply.elapsedTime / 1_000,
-      databaseSeconds: request.databaseMilliseconds / 1_000,
-      rejected: request.rejected,
-      timedOut: request.timedOut,
-    });
-    done();
-  });
 }

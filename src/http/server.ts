@@ -16,7 +16,7 @@ import { commonHeaders } from './headers.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';
 import { readJsonBodies } from './json-bodies.ts';
 import { logRequests } from './logging.ts';
-import { type Metrics, observeRequests } from './metrics.ts';
+import type { Metrics } from './metrics.ts';
 import { validatorCompiler } from './validation.ts';
 
 export type HttpServerOptions = {
@@ -68,7 +68,11 @@ export function createHttpServer(options: HttpServerOptions) {
   sendConditionally(app);
   endConnections(app, lingering);
   logRequests(app);
-  if (metrics) observeRequests(app, metrics);
+  if (metrics)
+    app.addHook('onResponse', (request, reply, done) => {
+      metrics.countRequest(request, reply);
+      done();
+    });
   readJsonBodies(app);
   reportIgnoredParameters(app);
   return app;
