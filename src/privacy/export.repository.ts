@@ -92,9 +92,11 @@ type MessagePage = {
   limit: number;
 };
 
+type MessageItem = { body: Json<object>; createdAt: string; arrival: string };
+
 const messagesStatement = unprepared(
   'customers.export_messages',
-  ($: Params<MessagePage>): SQL<Pick<Item, 'body'> & { createdAt: string; arrival: string }> => sql`
+  ($: Params<MessagePage>): SQL<MessageItem> => sql`
     select message.arrival, ${isoTime(sql`message.created_at`)} as "createdAt", ${jsonRow(messageRecordFields)} as body
     from (${fromStores(
       messageRecordFields,
@@ -105,54 +107,31 @@ const messagesStatement = unprepared(
     order by message.created_at, message.arrival limit ${$.limit}`,
 );
 
-/** Array entries, with a comma before them unless they are first. */
-const listed = (bodies: readonly (string | Json<unknown>)[], isFirst: boolean): string =>
-  `${isFirst ? '' : ','}${bodies.join(',')}`;
-
-async function* pages(
-  { db }: OrganizationScope,
-  statement: Statement<Item, Page>,
-  person: Person,
-): AsyncIterable<Item[]> {
-  let after: string | null = null;
-  for (let more = true; more; ) {
-    const page: Item[] = await db.read(statement, { ...person, after, limit: PAGE });
-    if (page.length > 0) yield page;
-    after = page.at(-1)?.id ?? after;
-    more = page.length === PAGE;
-  }
+async function* pages<Row>(limit: number, read: (last?: Row) => Promise<Row[]>): AsyncIterable<Row[]> {
+  let page: Row[] = [];
+  do {
+    page = await read(page.at(-1));
+    yield page;
+  } while (page.length === limit);
 }
 
-async function* messagesOf(
-  { db, organizationId }: OrganizationScope,
-  conversationId: string,
+/** The entries of a JSON array, page by page. */
+async function* entries<Row>(
+  rows: AsyncIterable<Row[]>,
+  textOf: (row: Row) => string | Promise<string>,
 ): AsyncIterable<string> {
-  const thread = { organizationId, conversationId, limit: MESSAGES };
-  let place = { createdAt: '-infinity', after: '0' };
-  for (let isFirst = true, more = true; more; isFirst = false) {
-    const page = await db.read(messagesStatement, { ...thread, ...place });
-    if (page.length > 0)
-      yield listed(
-        page.map(({ body }) => body),
-        isFirst,
-      );
-    const last = page.at(-1);
-    if (last) place = { createdAt: last.createdAt, after: last.arrival };
-    more = page.length === MESSAGES;
+  let comma = '';
+  for await (const page of rows) {
+    if (page.length === 0) return;
+    const texts: string[] = [];
+    for (const row of page) texts.push(await textOf(row));
+    yield comma + texts.join(',');
+    comma = ',';
   }
 }
 
 /** The body without its closing bracket, so that fields can follow. */
 const open = (body: Json<unknown>): string => body.toString().slice(0, -1);
-
-async function withAttachments(
-  scope: OrganizationScope,
-  { id, body }: Item,
-  links: FileLinks,
-): Promise<string> {
-  const attachments = await signAttachments(scope, await attachmentsOf(scope, id), links);
-  return `${open(body)},"attachments":${toJson(attachments)}}`;
-}
 
 async function* parts(
   scope: OrganizationScope,
@@ -160,30 +139,37 @@ async function* parts(
   [customer, ...others]: readonly Json<CustomerRecord>[],
   links: FileLinks,
 ): AsyncIterable<string> {
-  yield `{"exportedAt":"${new Date().toISOString()}","customer":${customer},"mergedCustomers":[${listed(others, true)}],"opportunities":[`;
-  let isFirst = true;
-  for await (const page of pages(scope, opportunitiesStatement, person)) {
-    yield listed(
-      page.map((item) => item.body),
-      isFirst,
-    );
-    isFirst = false;
-  }
+  const { db, organizationId } = scope;
+  const tied = (statement: Statement<Item, Page>) =>
+    pages(PAGE, (last?: Item) => db.read(statement, { ...person, after: last?.id ?? null, limit: PAGE }));
+  const messagesOf = (conversationId: string) =>
+    pages(MESSAGES, (last?: MessageItem) => {
+      const { createdAt = '-infinity', arrival: after = '0' } = last ?? {};
+      return db.read(messagesStatement, {
+        organizationId,
+        conversationId,
+        createdAt,
+        after,
+        limit: MESSAGES,
+      });
+    });
+  const withAttachments = async ({ id, body }: Item): Promise<string> => {
+    const attachments = await signAttachments(scope, await attachmentsOf(scope, id), links);
+    return `${open(body)},"attachments":${toJson(attachments)}}`;
+  };
+
+  yield `{"exportedAt":"${new Date().toISOString()}","customer":${customer},"mergedCustomers":[${others.join()}],"opportunities":[`;
+  yield* entries(tied(opportunitiesStatement), ({ body }) => body.toString());
   yield '],"quotes":[';
-  isFirst = true;
-  for await (const page of pages(scope, quotesStatement, person))
-    for (const item of page) {
-      yield listed([await withAttachments(scope, item, links)], isFirst);
-      isFirst = false;
-    }
+  yield* entries(tied(quotesStatement), withAttachments);
   yield '],"conversations":[';
-  isFirst = true;
-  for await (const page of pages(scope, threadsStatement, person))
-    for (const item of page) {
-      yield `${listed([open(item.body)], isFirst)},"messages":[`;
-      yield* messagesOf(scope, item.id);
+  let comma = '';
+  for await (const page of tied(threadsStatement))
+    for (const { id, body } of page) {
+      yield `${comma}${open(body)},"messages":[`;
+      yield* entries(messagesOf(id), (message) => message.body.toString());
       yield ']}';
-      isFirst = false;
+      comma = ',';
     }
   yield ']}';
 }

@@ -4,22 +4,6 @@ import { escaped, htmlPage } from './page.ts';
 
 type Configuration = NonNullable<FastifyApiReferenceOptions['configuration']>;
 
-const OTHER_LANGUAGES = 'c clojure dart fsharp http julia kotlin objc ocaml powershell r rust swift'.split(
-  ' ',
-);
-
-/** Leaves one HTTP client for each common language. */
-const HIDDEN_CLIENTS: Configuration['hiddenClients'] = {
-  shell: ['wget', 'httpie'],
-  js: ['xhr', 'axios', 'jquery', 'ofetch'],
-  node: true,
-  python: ['python3', 'httpx_sync', 'httpx_async', 'aiohttp'],
-  php: ['guzzle', 'laravel'],
-  csharp: ['restsharp'],
-  java: ['asynchttp', 'okhttp', 'unirest'],
-  ...Object.fromEntries(OTHER_LANGUAGES.map((language) => [language, true])),
-};
-
 /** Gives each colour a contrast of at least 4.5 (WCAG AA), and hides links to Scalar. */
 const CSS = `
 a[href*="scalar.com"], .ascii-art { display: none !important; }
@@ -35,7 +19,6 @@ body.dark-mode, body .dark-mode { --scalar-color-3: #9a9a9a; --scalar-color-red:
 const CONFIGURATION: Configuration = {
   url: '../openapi.json',
   customCss: CSS,
-  hiddenClients: HIDDEN_CLIENTS,
   orderSchemaPropertiesBy: 'preserve',
   documentDownloadType: 'none',
   showDeveloperTools: 'never',

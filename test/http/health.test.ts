@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { latestMigration } from '../../src/db/server/migrate.ts';
 import { checkDatabase } from '../../src/db/server/readiness.ts';
-import { healthRoutes } from '../../src/http/health.ts';
+import { type HealthOptions, healthRoutes } from '../../src/http/health.ts';
 import { createLogger } from '../../src/http/logging.ts';
-import { createMetrics, type Metrics } from '../../src/http/metrics.ts';
+import { createMetrics } from '../../src/http/metrics.ts';
 import { memoryLimiter } from '../../src/http/rate-limit.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { administer, createTestDatabase } from '../support/databases.ts';
@@ -20,10 +20,7 @@ const PATIENCE_MS = 60_000;
 const NO_METRICS = { text: async () => '', contentType: 'text/plain' };
 
 /** Asks the listener of the operators, which has nothing but their routes here. */
-async function operators(
-  ready: () => Promise<void>,
-  metrics: Pick<Metrics, 'text' | 'contentType'> = NO_METRICS,
-) {
+async function operators(ready: () => Promise<void>, metrics: HealthOptions['metrics'] = NO_METRICS) {
   const leaving = new AbortController().signal;
   const lines: string[] = [];
   const app = createHttpServer({ logger: createLogger('info', { write: (line) => lines.push(line) }) });
