@@ -99,22 +99,12 @@ function printNewKey(issued: Json<ApiKey & { key: string }>): void {
   console.log(`Key (shown only once): ${key}\nId: ${id}\nExpires: ${expiresAt ?? 'never'}`);
 }
 
-function lineOf({
-  id,
-  start,
-  last4,
-  name,
-  access,
-  resources,
-  revokedAt,
-  replacedBy,
-  expiresAt,
-  lastUsedAt,
-}: ApiKey): string {
-  const end = `expires ${expiresAt ?? 'never'}`;
+function lineOf(key: ApiKey): string {
+  const { id, name, access, revokedAt, replacedBy } = key;
+  const end = `expires ${key.expiresAt ?? 'never'}`;
   const state = revokedAt ? `revoked ${revokedAt}` : replacedBy ? `replaced by ${replacedBy}, ${end}` : end;
-  const reach = resources?.join() ?? 'all';
-  return `${id}  ${start}…${last4}  ${name}  ${access}  ${reach}  ${state}  last used ${lastUsedAt ?? 'never'}`;
+  const reach = key.resources?.join() ?? 'all';
+  return `${id}  ${key.start}…${key.last4}  ${name}  ${access}  ${reach}  ${state}  last used ${key.lastUsedAt ?? 'never'}`;
 }
 
 const OPTION_OF: Record<string, keyof Options> = {

@@ -9,9 +9,7 @@ import { bind, type Statement } from '../../src/db/sql/statement.ts';
 import { customers, liveCustomers } from '../../src/db/tables/index.ts';
 
 /** A database that answers every statement with these rows, and keeps what it was asked. Only who asks for a total gets one. */
-function recorder(
-  rows: { total: string }[] = [{ total: '7', ...{ id: '1', body: '{"id":1}' } }],
-) {
+function recorder(rows: { total: string }[] = [{ total: '7', ...{ id: '1', body: '{"id":1}' } }]) {
   const ran: { text: string; name: string | undefined }[] = [];
   const read = async <Row, Values>(statement: Statement<Row, Values>, values: Values) => {
     const { text, name } = bind(statement, values);

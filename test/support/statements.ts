@@ -10,9 +10,7 @@ export type Asked = QueryConfig & { after?: readonly QueryConfig[] };
 export async function statementOf(
   organization: number,
   call: (scope: OrganizationScope) => Promise<unknown>,
-  answer: object[] = [
-    { id: '', body: '{}', attachments: Buffer.from('[]'), text: '{}', total: '0' },
-  ],
+  answer: object[] = [{ id: '', body: '{}', attachments: Buffer.from('[]'), text: '{}', total: '0' }],
 ): Promise<Asked> {
   const asked: QueryConfig[] = [];
   const ask = async <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> => {
