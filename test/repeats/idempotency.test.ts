@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { buildDashboard, type Caller, type Dashboard, useDashboard } from '../support/dashboard.ts';
 import { ownApp, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -138,7 +138,7 @@ test.each<[string, 'another' | 'the same', object | string]>([
   expectReplay(await create(BODY), first);
 });
 
-test('a key is not used up by a request that is not valid, by a conflict, by a commit that fails, or by a database that is out of reach', async () => {
+test('a key is not used up by a request that is not valid, by a conflict, or by a database that is out of reach', async () => {
   const agency = await service.agency();
   const { proxy, create } = await behindProxy(agency);
   const { id } = await customer(agency, visitor('ana'));
@@ -147,18 +147,25 @@ test('a key is not used up by a request that is not valid, by a conflict, by a c
   expect((await agency.post(CUSTOMERS, { ...visitor('ana'), y: 1 }, strict)).status).toBe(400);
   expect((await create()).body.error.code).toBe('CUSTOMER_CONTACT_CONFLICT');
   await agency.delete(`${CUSTOMERS}/${id}`);
-  await service.query(`create function full_disk() returns trigger language plpgsql as $$
-    begin raise exception 'full' using errcode = 'disk_full'; end $$`);
-  await service.query(`create constraint trigger full_disk after insert on customers
-    deferrable initially deferred for each row execute function full_disk()`);
-  expect((await create()).body.error.code).toBe('SERVICE_UNAVAILABLE');
-  await service.query('drop function full_disk cascade');
   proxy.cut();
   expect((await create()).body.error.code).toBe('SERVICE_UNAVAILABLE');
   proxy.mend();
   const first = await agency.post(CUSTOMERS, visitor('ana'), keyed('k'));
   expectFirst(first);
   expectReplay(await create(), first);
+});
+
+// Citus has no constraint triggers.
+test.skipIf(inject('workerUrls').length > 0)('a key is not used up by a commit that fails', async () => {
+  const agency = await service.agency();
+  const create = () => agency.post(CUSTOMERS, visitor('ana'), keyed('k'));
+  await service.query(`create function full_disk() returns trigger language plpgsql as $$
+    begin raise exception 'full' using errcode = 'disk_full'; end $$`);
+  await service.query(`create constraint trigger full_disk after insert on customers
+    deferrable initially deferred for each row execute function full_disk()`);
+  expect((await create()).body.error.code).toBe('SERVICE_UNAVAILABLE');
+  await service.query('drop function full_disk cascade');
+  expectFirst(await create());
 });
 
 /** An instance whose way to the database can be cut, and a POST with a key to it. */
