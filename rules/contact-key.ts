@@ -126,7 +126,7 @@ export function identifierRule(type: IdentifierType, value: string): string {
   const digits = withoutPunctuation(withoutGateway(type, value));
   if (isTelephone(type) && ONLY_DIGITS.test(digits)) return 'must start with + and the country code';
   return type === 'whatsapp' && REPORTED_DIGITS.test(digits)
-    ? 'is no telephone number: a linked id of WhatsApp must end in @lid'
+    ? 'is not a telephone number; if it is a linked id of WhatsApp, it must end in @lid'
     : RULES[type];
 }
 

@@ -37,6 +37,6 @@ export function textError(sent: object, stored: object = {}): TextFault | undefi
   const [largest] = textFields(sent).sort((one, other) => other.bytes - one.bytes);
   return {
     path: largest?.path ?? [],
-    message: `must be shorter: all text of a product with its variants takes at most ${MAX_PRODUCT_TEXT} bytes, this would be ${after}`,
+    message: `is too long: the text of a product with its variants can have ${MAX_PRODUCT_TEXT} bytes, and would have ${after}`,
   };
 }

@@ -196,7 +196,7 @@ describe('variants in a PATCH of the dashboard', () => {
       400,
       [
         { path: 'body.variants[0].id', message: 'is not the id of a variant of this product' },
-        { path: 'body.variants[2].id', message: 'must be given only once' },
+        { path: 'body.variants[2].id', message: 'must not be repeated' },
         { path: 'body.variants[3].label', message: 'is required' },
       ],
     ]);

@@ -243,7 +243,7 @@ test('a message is at most a day ahead', async () => {
     data: [{ ...text('Hola', ahead), id: randomUUID() }],
   });
   expect(body.error.details).toEqual([
-    { path: 'body.data[0].createdAt', message: 'must be at most a day ahead' },
+    { path: 'body.data[0].createdAt', message: 'must be at most 24 hours in the future' },
   ]);
 });
 

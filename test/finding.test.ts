@@ -16,7 +16,7 @@ test('a contact is found whose + was not encoded and arrived as a space; contact
   expect(idsOf((await agency.get('/v1/customers?contact=+13055550100')).body)).toEqual([id]);
   for (const list of ['customers', 'conversations']) {
     const { status, body } = await agency.get(`/v1/${list}?contactType=email`);
-    const details = [{ path: 'query.contactType', message: 'goes with contact, which is missing' }];
+    const details = [{ path: 'query.contactType', message: 'can be used only together with contact' }];
     expect([status, body.error.details], list).toEqual([400, details]);
   }
 });

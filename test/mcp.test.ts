@@ -108,7 +108,7 @@ describe('the tools', () => {
     });
     expect(properties('getCustomer')).toEqual({
       customerId: { type: 'string' },
-      fields: { type: 'array', items: { type: 'string' }, description: 'As in listCustomers.' },
+      fields: { type: 'array', items: { type: 'string' }, description: 'The field names of listCustomers.' },
     });
   });
 
@@ -130,9 +130,9 @@ describe('the tools', () => {
     expect(tools.map(({ name }) => name)).toEqual(reads.map(({ operation }) => operation.operationId));
     await expect(
       client.callTool({ name: 'createCatalogProduct', arguments: { title: 'x' } }),
-    ).rejects.toThrow('There is no tool createCatalogProduct: this service lets agents only read.');
+    ).rejects.toThrow('There is no tool createCatalogProduct: agents can only read on this service.');
     await expect(client.callTool({ name: 'listCustomer' })).rejects.toThrow(
-      'The tool listCustomer is not a known name (did you mean listCustomers?)',
+      'The tool listCustomer is unknown (did you mean listCustomers?)',
     );
     const off = await startService({ beside: service, mcp: 'off' });
     onTestFinished(off.close);
@@ -158,7 +158,7 @@ test.each([
     'was issued for some resources',
     { access: 'read', resources: ['quotes', 'catalog'] },
     ['listCatalogProducts', 'getCatalogProduct', 'listQuotes', 'listQuoteAttachments'],
-    'There is no tool listCustomers: this key does not reach customers.',
+    'There is no tool listCustomers: this key has no access to customers.',
   ],
 ] as const)(
   'a key that %s sees its tools and no other, where others may write',
@@ -183,7 +183,7 @@ test('the tools name the values that the organization has, and a value that no r
   const { tools } = await client.listTools();
   const properties = tools.find(({ name }) => name === 'listOpportunities')?.inputSchema.properties;
   expect(properties).toMatchObject({
-    salesStage: { description: 'Opportunities of exactly this sales stage. Here: new, won.' },
+    salesStage: { description: 'Opportunities of exactly this sales stage. In use: new, won.' },
     stageId: { description: 'Id of a pipeline column; only its opportunities are returned.' },
   });
   const sold = await product(agency);
@@ -195,7 +195,7 @@ test('the tools name the values that the organization has, and a value that no r
   const { tools: now } = await client.listTools();
   const trips = now.find(({ name }) => name === 'listCatalogProducts')?.inputSchema.properties;
   expect(trips).toMatchObject({
-    destination: { description: expect.stringMatching(/ Here: Jujuy, Salta\.$/) },
+    destination: { description: expect.stringMatching(/ In use: Jujuy, Salta\.$/) },
   });
   const there = await call(client, 'listCatalogProducts', { destination: 'Jujuy', fields: ['title'] });
   expect(there.body.data).toEqual([{ title: sold.title }]);
@@ -206,7 +206,7 @@ test('the tools name the values that the organization has, and a value that no r
   expect(isError).toBe(false);
   expect(content).toEqual([
     { type: 'text', text: '{"data":[],"pagination":{"limit":25,"offset":0,"total":0}}' },
-    { type: 'text', text: 'Nothing was found. There are, of salesStage: new, won.' },
+    { type: 'text', text: 'Nothing was found. Values in use: salesStage: new, won.' },
   ]);
 });
 
@@ -392,7 +392,7 @@ describe('arguments, walked over all tools', () => {
         items: { enum?: string[] };
         description?: string;
       };
-      const other = /^As in (\w+)\.$/.exec(description ?? '')?.[1];
+      const other = /^The field names of (\w+)\.$/.exec(description ?? '')?.[1];
       const namedBy = walk.find((tool) => tool.name === other)?.properties.fields as { items: typeof items };
       const names = (namedBy?.items ?? items).enum ?? [];
       const records = (body: { data?: object[] }) => body.data ?? [body];
@@ -411,13 +411,13 @@ describe('arguments, walked over all tools', () => {
       const wrong = { fields: [names[1]?.slice(0, -1), 'nobody has it', 5] };
       const { body } = await call(client, name, { ...given(), ...wrong });
       expect(body.error.details, name).toEqual([
-        { path: 'fields[0]', message: `is not a known name (did you mean ${names[1]}?)` },
-        { path: 'fields[1]', message: `is not a known name (known names: ${names.join(', ')})` },
+        { path: 'fields[0]', message: `is unknown (did you mean ${names[1]}?)` },
+        { path: 'fields[1]', message: `is unknown (known names: ${names.join(', ')})` },
         { path: 'fields[2]', message: 'must be a string' },
       ]);
       const many = await call(client, name, { ...given(), fields: [...names, ...names] });
       expect(many.body.error.details, name).toEqual([
-        { path: 'fields', message: `must be a list of at most ${names.length} names of fields` },
+        { path: 'fields', message: `must be an array of at most ${names.length} field names` },
       ]);
     }
     const { status, headers } = await agency.get('/v1/team?fields=name');
@@ -554,7 +554,7 @@ describe('revision 2026-07-28', () => {
         expect(await call(client, 'listOpportunities', given)).toEqual(
           await call(old, 'listOpportunities', given),
         );
-      await expect(client.callTool({ name: 'listNothing' })).rejects.toThrow('is not a known name');
+      await expect(client.callTool({ name: 'listNothing' })).rejects.toThrow('is unknown');
     }
   });
 

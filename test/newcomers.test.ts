@@ -60,7 +60,7 @@ test.each([
   ],
 ])('text in the place of an id, %s, is told how a %s is found', async (path, noun, id, hint) => {
   const { body } = await (await service.agency()).get(path);
-  expect(body.error.message).toBe(`The ${noun} "${id}" does not exist. An id goes here. ${hint}`);
+  expect(body.error.message).toBe(`The ${noun} "${id}" does not exist. The path takes an id. ${hint}`);
 });
 
 describe('a body of another shape', () => {
@@ -92,7 +92,7 @@ describe('a body of another shape', () => {
       strictly,
     );
     expect(body.error.message).toBe(
-      'The request is not valid: body.title is required; body.titl is not a known name (did you mean title?). Expected, for example: {"title":"Patagonia Norte en 8 días"}.',
+      'The request is not valid: body.title is required; body.titl is unknown (did you mean title?). Expected, for example: {"title":"Patagonia Norte en 8 días"}.',
     );
   });
 });

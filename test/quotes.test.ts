@@ -124,9 +124,9 @@ test('a quote keeps the token and the openings that it was created with, and its
   expect((await agency.get('/v1/quotes?token=aurora')).headers['x-ignored-parameters']).toBe('token');
   expect((await call.put(path, body)).body).toEqual(created.body);
   const rejected = [
-    [await call.put(path, { ...body, token: 'aurora/2' }), 'is written once, and cannot be changed'],
-    [await call.patch(path, { token: 'aurora/2' }), 'is written once, and cannot be changed'],
-    [await call.put(`/quotes/${randomUUID()}`, history), 'is the token of another quote'],
+    [await call.put(path, { ...body, token: 'aurora/2' }), 'cannot be changed after it was first set'],
+    [await call.patch(path, { token: 'aurora/2' }), 'cannot be changed after it was first set'],
+    [await call.put(`/quotes/${randomUUID()}`, history), 'is already the token of another quote'],
   ] as const;
   for (const [reply, message] of rejected)
     expect([reply.status, reply.body.error.details]).toEqual([400, [{ path: 'body.token', message }]]);
@@ -151,7 +151,7 @@ test('a quote keeps the token and the openings that it was created with, and its
   expect(again).toMatchObject({ status: 200, body: { ...opened, openCount: 4 } });
   const ahead = { openedAt: new Date(Date.now() + 25 * 3_600_000).toISOString() };
   expect((await call.post(`${path}/opens`, ahead)).body.error.details).toEqual([
-    { path: 'body.openedAt', message: 'must be at most a day ahead' },
+    { path: 'body.openedAt', message: 'must be at most 24 hours in the future' },
   ]);
 
   const attachments = await call.get(`${path}/attachments`);
@@ -277,7 +277,7 @@ test.each([
   const { path } = await linked({ content: Buffer.alloc(size) });
   const { statusCode, headers, body } = await download(path, { range });
   expect([statusCode, headers['content-range']]).toEqual([416, `bytes */${size}`]);
-  const message = 'The range is not within the file; Content-Range has its size.';
+  const message = 'The range begins after the end of the file. Content-Range has the size of the file.';
   expect(JSON.parse(body)).toEqual({ error: { code: 'RANGE_NOT_SATISFIABLE', message } });
 });
 

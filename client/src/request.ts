@@ -68,7 +68,7 @@ export const responseInfo = (body: object): ResponseInfo | undefined => infos.ge
 function etagOf(version: object | string): string {
   const etag = typeof version === 'string' ? version : infos.get(version)?.etag;
   if (etag === undefined)
-    throw new TypeError('ifMatch: this object came without an ETag. Read it with get first.');
+    throw new TypeError('ifMatch: this object has no ETag. Read the record with get first.');
   return etag;
 }
 

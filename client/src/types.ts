@@ -99,7 +99,7 @@ export type CatalogProduct = {
   updatedAt: string;
 };
 
-/** All text of a product with its variants takes at most 262144 bytes, as JSON in UTF-8. */
+/** The text of a product with its variants can have at most 262144 bytes, as JSON in UTF-8. */
 export type CatalogProductCreate = {
   /** The name of the product, as customers see it. At most 500 characters. */
   title: string;
@@ -155,7 +155,7 @@ export type CatalogProductList = {
   pagination: Pagination;
 };
 
-/** All text of a product with its variants takes at most 262144 bytes, as JSON in UTF-8. */
+/** The text of a product with its variants can have at most 262144 bytes, as JSON in UTF-8. */
 export type CatalogProductUpdate = {
   /** The name of the product, as customers see it. At most 500 characters. */
   title?: string;
@@ -276,7 +276,7 @@ export type Conversation = {
   customerId: string | null;
   /** The name of the customer, even if the customer is archived. Example: `Ana Peña`. */
   customerName: string | null;
-  /** Who has to act next, in values of the agency. New values can appear. Example: `waiting_for_agency`. */
+  /** Who has to act next. The agency chooses the values. New values can appear. Example: `waiting_for_agency`. */
   activityState: string | null;
   /** Who handles the thread: the agent, or a team member who took over. Example: `agent`. */
   controlledBy: string | null;
@@ -364,13 +364,13 @@ export type CustomerContactCreate = {
   /**
    * The identifier on the channel; returned as it was sent, a telephone number in E.164.
    *
-   * - `whatsapp`, `telefono`: a telephone number in E.164, such as `+5215512345678`. Spaces, dots, dashes and brackets do not count, and a
-   *   leading 00 stands for +. Without a +, 12 to 15 digits are taken where they are a possible number with a + in front, as WhatsApp reports
-   *   numbers, and 8 to 11 digits only where they are a valid one: a national number must start with + and the country code.
-   *   `whatsapp` also takes what WhatsApp and its gateways report: digits before `@s.whatsapp.net` or `@c.us`, which are cut; a
+   * - `whatsapp`, `telefono`: a telephone number in E.164, such as `+5215512345678`. Spaces, dots, dashes and brackets are ignored, and a
+   *   leading 00 stands for +. Without a +, 12 to 15 digits are accepted if they are a possible number after a +, as WhatsApp reports
+   *   numbers, and 8 to 11 digits only if they are a valid one. Start a national number with + and the country code.
+   *   `whatsapp` also accepts what WhatsApp and its gateways report: digits with `@s.whatsapp.net` or `@c.us`, which is removed; a
    *   linked id with its `@lid`, such as `154417159582282@lid`, and a business-scoped user id, such as
-   *   `MX.13491208655302741918`. Both stand for a number that the person hides, and have no `phoneNumber`.
-   * - `email`: an address with one @ between two parts, without spaces, <> and mailto:.
+   *   `MX.13491208655302741918`. Both stand for a hidden number, and have no `phoneNumber`.
+   * - `email`: an address with one @ between two parts, without spaces, <> or mailto:.
    * - `instagram`: a handle, with or without its @.
    * - `messenger`, `web`: any text.
    *
@@ -441,19 +441,19 @@ export type Opportunity = {
   sellerMemberId: string | null;
   /** The name of the team member who sells. Example: `Lucía Romero`. */
   sellerName: string | null;
-  /** The least that the customer wants to spend, in `budgetCurrency`. Example: `2500`. */
+  /** The lower limit of the budget, in `budgetCurrency`. Example: `2500`. */
   budgetMin: number | null;
-  /** The most that the customer wants to spend, in `budgetCurrency`. Example: `4000`. */
+  /** The upper limit of the budget, in `budgetCurrency`. Example: `4000`. */
   budgetMax: number | null;
   /** The currency of the budget, three characters. Example: `USD`. */
   budgetCurrency: string | null;
-  /** Text, as the agency wrote it. A calendar date such as 2027-01-15 is recommended. Example: `2027-01-15`. */
+  /** Text as the agency wrote it. A calendar date such as 2027-01-15 is recommended. Example: `2027-01-15`. */
   checkInDate: string | null;
   /** The number of nights. Example: `7`. */
   nights: number | null;
   /** The number of travellers. Example: `4`. */
   passengerCount: number | null;
-  /** A sales status in values of the agency, written by the dashboard. It does not follow from `stage`: the pipeline column is what counts. New values can appear. Example: `qualified`. */
+  /** A sales status that the dashboard writes; the agency chooses the values. It is independent of the pipeline column, `stage`. New values can appear. Example: `qualified`. */
   salesStage: string;
   /** The key of the pipeline column. Agencies rename columns, but the key stays: branch on it. Example: `negotiation`. */
   stage: string | null;
@@ -461,7 +461,7 @@ export type Opportunity = {
   stageId: string | null;
   /** The override of a team member takes precedence over the value of the agent. */
   temperature: 'hot' | 'warm' | 'cold' | 'unknown' | 'discarded' | null;
-  /** When it was qualified; null: it never entered the pipeline. Example: `2026-11-21T08:25:00.123Z`. */
+  /** When it was qualified; null if it never entered the pipeline. Example: `2026-11-21T08:25:00.123Z`. */
   qualifiedAt: string | null;
   /** The last activity that the dashboard recorded. Messages do not change it. Example: `2026-11-21T08:25:00.123Z`. */
   lastActivityAt: string | null;
@@ -508,13 +508,13 @@ export type Quote = {
   currency: string | null;
   /** The token of the public quote link: part of the URL that the customer sees. Example: `7hG2kQ9xZ4mN1pR8sT5vW3yB`. */
   token: string;
-  /** How often the customer opened the quote; 0: never. Example: `2`. */
+  /** How often the customer has opened the quote. Example: `2`. */
   openCount: number;
-  /** When the customer first opened the quote; null: never. Example: `2026-11-21T08:25:00.123Z`. */
+  /** When the customer first opened the quote; null if never. Example: `2026-11-21T08:25:00.123Z`. */
   firstOpenedAt: string | null;
-  /** When the customer last opened the quote; null: never. Example: `2026-11-21T08:25:00.123Z`. */
+  /** When the customer last opened the quote; null if never. Example: `2026-11-21T08:25:00.123Z`. */
   lastOpenedAt: string | null;
-  /** When the quote was first published; null: never. Example: `2026-11-21T08:25:00.123Z`. */
+  /** When the quote was first published; null if never. Example: `2026-11-21T08:25:00.123Z`. */
   publishedAt: string | null;
   /** When it was created. Example: `2026-11-21T08:25:00.123Z`. */
   createdAt: string;

@@ -69,7 +69,7 @@ export function doubtOf(columns: Columns, resource: Importable): string | undefi
   const fitsOther = columns.filter(({ header }) => fieldNamed(header, FIELDS[other])).length;
   if (fitsOther <= used.length && (used.length > 1 || columns.length <= 2)) return undefined;
   const which = used.map(({ header, field }) => `"${header}" as ${field}`).join(', ');
-  return `Is this a file of ${resource}? Of its ${columns.length} columns only ${which} would be imported, by a guess. If that is right, say so: --map "${only.header}=${only.field}".`;
+  return `Is this a file of ${resource}? Of its ${columns.length} columns, only ${which} would be imported, and this is a guess. To confirm it, use --map "${only.header}=${only.field}".`;
 }
 
 export type Body = Record<string, unknown>;
@@ -127,7 +127,7 @@ export function bodyReader(
     if (object) return object;
     // A row with too few cells was cut; one with more has a delimiter that is not quoted.
     if (cells.length < columns.length || cells.slice(columns.length).some((cell) => cell.trim() !== ''))
-      throw new RowError(`the row has ${cells.length} cells, the header ${columns.length}`);
+      throw new RowError(`the row has ${cells.length} cells, but the header has ${columns.length}`);
     const body: Body = {};
     const contacts: { identifierType: string; identifierValue: string }[] = [];
     for (const { header, field, rule, index } of used) {
@@ -152,9 +152,9 @@ export function bodyReader(
     if (resource === 'customers') {
       const needsContact = clears !== 'all' || used.some(({ rule }) => rule.kind === 'contact');
       if (contacts.length === 0 && needsContact)
-        throw new RowError('no contact: every contact column of the row is empty');
+        throw new RowError('the row has no contact: every contact column is empty');
       if (contacts.length > 0) body.contacts = contacts;
-    } else if (body.title === undefined && clears === 'none') throw new RowError('no title');
+    } else if (body.title === undefined && clears === 'none') throw new RowError('the row has no title');
     return body;
   };
 }
@@ -195,7 +195,7 @@ export function requireFields(columns: Columns, resource: Importable, more: read
     if (filled.some((name) => name === field || (field.endsWith('.') && name.startsWith(field)))) continue;
     const example = resource === 'customers' ? 'Teléfono=contacts.whatsapp' : `Código=${field}`;
     throw new CommandError(
-      `No column fills ${field === 'contacts.' ? 'a contact' : field}. Say which one does, such as --map "${example}".`,
+      `No column fills ${field === 'contacts.' ? 'a contact' : field}. Name the column with --map, such as --map "${example}".`,
     );
   }
 }

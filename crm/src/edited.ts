@@ -86,7 +86,7 @@ function differences(customer: Customer, { contacts, ...body }: Body, isTable: b
 
 const changedSince = (changes: CustomerUpdate): RowError =>
   new RowError(
-    `the customer has changed since the export, and ${Object.keys(changes).join(', ')} would be set back: export it again`,
+    `the customer has changed since the export, and ${Object.keys(changes).join(', ')} would get their old values back: export it again`,
     { code: 'PRECONDITION_FAILED' },
   );
 

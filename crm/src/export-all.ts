@@ -110,7 +110,7 @@ async function checkAgency({ crm, stop }: Context, folder: string, { lists, form
     const ids = await firstIds(listPath(folder, resource, format), IDS);
     if ((await crm[resource].byIds(ids, { signal: stop })).length > 0) return;
     throw new CommandError(
-      `This key finds none of the first ${resource} in ${folder}: they are another agency's. Choose another folder.`,
+      `This key finds none of the first ${resource} in ${folder}: they belong to another agency. Choose another folder.`,
     );
   }
 }
@@ -343,9 +343,9 @@ async function writeManifest(folder: string, state: State): Promise<Record<strin
 export async function exportAll(context: Context, options: ExportAllOptions): Promise<number> {
   const { errors } = context;
   const { output: folder, filter, delimiter, concurrency } = options;
-  if (folder === undefined) throw new CommandError('Which folder? Write crm export --all -o FOLDER.');
+  if (folder === undefined) throw new CommandError('No folder was named. Use crm export --all -o FOLDER.');
   if (filter.length > 0 || delimiter !== ',')
-    throw new CommandError('--all takes neither --filter nor --delimiter.');
+    throw new CommandError('--all cannot be combined with --filter or --delimiter.');
   const state = await openState(folder, options);
   if (!state) {
     errors.write(`${folder} has the complete export.\n`);

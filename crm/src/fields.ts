@@ -179,7 +179,7 @@ export function parseList(text: string, separators: RegExp): string[] {
   if (text.startsWith('[')) {
     const list = parseJson(text);
     if (!Array.isArray(list) || !list.every((entry) => typeof entry === 'string'))
-      throw new CellError('is not a list of texts');
+      throw new CellError('is not a list of strings');
     return list;
   }
   return text

@@ -258,7 +258,9 @@ async function tryOut(
     .map(([name, count]) => `${thousands(count)} ${name}`);
   errors.write(`Dry run: ${parts.join(', ') || 'no rows'}.\n`);
   if (counts['not compared'] > 0)
-    errors.write('Rows of an export are compared with their customers only with a key (CRM_API_KEY).\n');
+    errors.write(
+      'Without a key (CRM_API_KEY), the rows of an export are not compared with their customers.\n',
+    );
   if (sent > 0 && resource === 'customers')
     errors.write('Contacts that other customers already have are found only in the real run.\n');
   if (rejected > 0) errors.write(`Rejected rows, with the reasons: ${rejections.path}.\n`);

@@ -68,7 +68,7 @@ const program = new Command('crm')
   .addOption(
     new Option('--url <url>', 'address of the service').env('CRM_URL').default('http://localhost:3000'),
   )
-  .addOption(new Option('--key <key>', 'API key; safer in the environment').env('CRM_API_KEY'))
+  .addOption(new Option('--key <key>', 'API key; safer as an environment variable').env('CRM_API_KEY'))
   .addOption(
     new Option('--retries <count>', 'how often a failed request is retried')
       .argParser(wholeNumber)
@@ -87,7 +87,7 @@ const program = new Command('crm')
 const concurrency = () =>
   new Option('--concurrency <count>', 'requests at the same time').argParser(atLeastOne).default(16);
 const map = () =>
-  new Option('--map <column=field>', 'the field that a column fills; can be repeated')
+  new Option('--map <column=field>', 'the field that a column fills; repeatable')
     .argParser(collect)
     .default([]);
 const delimiter = (preset?: string) => {
@@ -120,7 +120,7 @@ program
       .preset('fill'),
   )
   .option('--resume', 'continue an interrupted import')
-  .option('--restart', 'forget an interrupted import')
+  .option('--restart', 'discard the state of an interrupted import and start over')
   .addOption(yes())
   .addOption(delimiter())
   .addOption(concurrency())
@@ -142,20 +142,18 @@ program
   .command('export')
   .description('write a list as CSV or NDJSON, or everything into a folder')
   .addArgument(new Argument('[resource]').choices(exportable))
-  .option('--all', 'every list, all transcripts and the files of quotes, into the folder of --output')
+  .option('--all', 'export every list, all transcripts and the files of quotes into the folder --output')
   .option('--resume', 'with --all: continue an interrupted export')
   .addOption(
     new Option(
       '--format <format>',
-      'csv unless --output ends in .ndjson; with --all ndjson, which loses nothing',
+      'default: csv; ndjson if --output ends in .ndjson, and with --all',
     ).choices(['csv', 'ndjson']),
   )
   .option('-o, --output <file>', 'file, or folder with --all; otherwise standard output')
   .addOption(concurrency())
   .addOption(
-    new Option('--filter <name=value>', 'a filter of the list; can be repeated')
-      .argParser(collect)
-      .default([]),
+    new Option('--filter <name=value>', 'a filter of the list; repeatable').argParser(collect).default([]),
   )
   .addOption(delimiter(','))
   .addHelpText(
@@ -175,7 +173,7 @@ program
       if (options.all && resource) throw new CommandError(`Use either ${resource} or --all.`);
       if (options.all) end(await exportAll(context(), options));
       else if (resource) await exportList(context(), resource, options);
-      else throw new CommandError(`Which list? One of ${exportable.join(', ')}; or --all.`);
+      else throw new CommandError(`No list was named. Use one of ${exportable.join(', ')}, or --all.`);
     },
   );
 

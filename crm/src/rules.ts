@@ -27,7 +27,7 @@ function rowErrorOf({ keyword, instancePath, params, message = '' }: ErrorObject
     case 'required':
       return new RowError('is required', { path: `${path}.${params.missingProperty}` });
     case 'additionalProperties':
-      return new RowError('is not a known name', { path: `${path}.${params.additionalProperty}` });
+      return new RowError('is unknown', { path: `${path}.${params.additionalProperty}` });
     case 'enum':
       return new RowError(
         `must be one of ${params.allowedValues.filter((value: unknown) => value !== null).join(', ')}`,

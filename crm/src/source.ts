@@ -67,7 +67,7 @@ async function windowsOrNone(path: string): Promise<string> {
   }
   if (strays > accents) return 'windows-1252';
   throw new CommandError(
-    `${path}, line ${strayLine}: a byte is not UTF-8, although the file is. Save it as UTF-8.`,
+    `${path}, line ${strayLine}: a byte is not UTF-8, although the rest of the file is. Save the file as UTF-8.`,
   );
 }
 
@@ -85,7 +85,7 @@ export async function inspect(
   if (found.isDirectory()) throw new CommandError(`${path} is a folder, not a file.`);
   if (/\.json$/i.test(path))
     throw new CommandError(
-      `${path}: JSON needs one object a line (.ndjson). To convert it: jq -c '.[]' ${path} > ${path.replace(/json$/i, 'ndjson')}`,
+      `${path}: JSON must have one object per line (.ndjson). To convert the file: jq -c '.[]' ${path} > ${path.replace(/json$/i, 'ndjson')}`,
     );
   const hash = createHash('sha256');
   const strict = new TextDecoder('utf-8', { fatal: true });

@@ -86,7 +86,7 @@ export async function syncProducts(context: Context, path: string, options: Sync
       body = writableOf(fields, 'products');
       const code = body.externalReferenceCode;
       if (typeof code !== 'string') return { result: 'left alone' };
-      if (inFile.has(code)) return rejected('DUPLICATE_CODE', `an earlier row has the code ${code}, too`);
+      if (inFile.has(code)) return rejected('DUPLICATE_CODE', `an earlier row has the same code ${code}`);
       inFile.add(code);
       const [product, another] = byCode.get(code) ?? [];
       if (another)
@@ -181,7 +181,7 @@ async function archiveMissing(
     throw new CommandError('Nothing was archived: no row of the file has the code of a product.');
   if (unread > 0)
     throw new CommandError(
-      `Nothing was archived: ${thousands(unread)} rows could not be read, and may be of such products.`,
+      `Nothing was archived: ${thousands(unread)} rows could not be read, and may have the codes of these products.`,
     );
   const question = `Archive these ${thousands(gone.length)} products? The dashboard can restore them for 30 days.`;
   if (!isSure && !(await confirm(context, question, false))) {

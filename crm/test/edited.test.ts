@@ -121,7 +121,7 @@ test('what somebody else changed since the export is not set back; the row says 
   expect(await read('Ana')).toMatchObject({ city: 'Bogotá', country: null });
   const rejected = await readFile(path.replace('.csv', '.rejected.csv'), 'utf8');
   expect(rejected).toContain(
-    'PRECONDITION_FAILED,"the customer has changed since the export, and city, country would be set back: export it again"',
+    'PRECONDITION_FAILED,"the customer has changed since the export, and city, country would get their old values back: export it again"',
   );
 });
 

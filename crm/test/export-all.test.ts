@@ -343,7 +343,7 @@ describe('an interrupted export continues with --resume, and has the same result
     const before = await contents(path);
     const { code, stderr } = await crm(args(path, '--resume'), { url: origin, key: other.key });
     expect(code).toBe(1);
-    expect(stderr).toContain("they are another agency's. Choose another folder.");
+    expect(stderr).toContain('they belong to another agency. Choose another folder.');
     expect(await contents(path)).toEqual(before);
     await rm(path, { recursive: true });
   });

@@ -95,20 +95,23 @@ describe('crm import customers', () => {
     const mistakes: [string[], string | RegExp, { url: string; key?: string }?][] = [
       [['import', 'customers', path, '--map', 'X=city'], 'no column is named "X". Columns: Nombre, Edad.'],
       [['import', 'customers', path, '--map', 'Edad=age'], 'there is no field "age"'],
-      [['import', 'customers', path], 'No column fills a contact. Say which one does'],
+      [['import', 'customers', path], 'No column fills a contact. Name the column with --map'],
       [['import', 'customers', folder], 'is a folder'],
       [['sync', 'products', folder], 'is a folder'],
-      [['sync', 'products', json], 'one object a line'],
+      [['sync', 'products', json], 'one object per line'],
       [['import', 'customers', file('none.csv')], /^File not found: \S+none\.csv\n$/],
       [['import', 'quotes', path], 'Allowed choices are customers, products'],
       [['import', 'products', path, '--update'], '--update is for customers'],
       [['import', 'customers', path, '--update', 'all'], 'fill, overwrite'],
       [['import', 'customers', path, '--delimiter', 'x'], 'must be one of , ; | and tab'],
       [['export', 'team', '-o', folder], 'EISDIR'],
-      [['export', '--all'], 'Which folder? Write crm export --all -o FOLDER.'],
+      [['export', '--all'], 'No folder was named. Use crm export --all -o FOLDER.'],
       [['export', 'team', '--all', '-o', 'x'], 'Use either team or --all.'],
-      [['export'], `Which list? One of ${exportable.join(', ')}; or --all.`],
-      [['export', '--all', '-o', 'x', '--filter', 'tag=vip'], '--all takes neither --filter nor --delimiter'],
+      [['export'], `No list was named. Use one of ${exportable.join(', ')}, or --all.`],
+      [
+        ['export', '--all', '-o', 'x', '--filter', 'tag=vip'],
+        '--all cannot be combined with --filter or --delimiter',
+      ],
       [['--url', 'crm.example.com', 'export', 'team'], 'such as https://crm.example.com'],
       [['--key', '', 'export', 'team'], 'Set CRM_API_KEY'],
       [web, 'Set CRM_API_KEY', { url }],
@@ -134,7 +137,7 @@ describe('crm import products of a file of people', () => {
     const { code, stderr } = await crm(run, at(agency));
     expect(code).toBe(1);
     expect(stderr).toContain(
-      'Is this a file of products? Of its 4 columns only "Nombre" as title would be imported, by a guess.',
+      'Is this a file of products? Of its 4 columns, only "Nombre" as title would be imported, and this is a guess.',
     );
     expect((await agency.get('/v1/catalog/products')).body.data).toEqual([]);
     expect((await crm([...run, '--map', 'Nombre=title'], at(agency))).stderr).toContain('1 created');

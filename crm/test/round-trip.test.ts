@@ -201,7 +201,7 @@ describe('a table whose rows are cut', () => {
     expect(stderr).toContain('2 rows could not be read');
     expect((await agency.get(`/v1/catalog/products/${made.id}`)).body).toEqual(made);
     expect(await readFile(file('cut.rejected.csv'), 'utf8')).toContain(
-      '2,VALIDATION_FAILED,"the row has 3 cells, the header 4"',
+      '2,VALIDATION_FAILED,"the row has 3 cells, but the header has 4"',
     );
   });
 

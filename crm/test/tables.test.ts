@@ -73,7 +73,7 @@ describe('a table is read', () => {
       Buffer.from('a;2\n'),
     ]);
     for (const [bytes, message] of [
-      [stray, 'line 3: a byte is not UTF-8, although the file is'],
+      [stray, 'line 3: a byte is not UTF-8, although the rest of the file is'],
       [Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), stray]), 'line 3: a byte is not UTF-8'],
       [Buffer.from([0x4e, 0x81, 0x0a]), 'is not text in UTF-8'],
       [Buffer.from(head, 'utf16le'), 'is not text in UTF-8'],

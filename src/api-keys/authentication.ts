@@ -26,10 +26,10 @@ const HOW = 'Send one key, as `Authorization: Bearer <key>` or as `x-api-key: <k
 const UNAUTHORIZED = {
   noKey: unauthorized(`No API key was found. ${HOW}`),
   withoutBearer: unauthorized(`Authorization contains the key without the word Bearer. ${HOW}`),
-  surplusBearer: unauthorized(`The value of the key begins with the word Bearer. ${HOW}`),
-  inAddress: unauthorized(`The key was sent in the URL, which logs store: rotate the key. ${HOW}`),
+  surplusBearer: unauthorized(`The header has one word Bearer too many before the key. ${HOW}`),
+  inAddress: unauthorized(`The key was sent in the URL, which logs record: replace the key. ${HOW}`),
   incomplete: unauthorized(
-    'This is not a complete API key: its form or its checksum is wrong. Copy all of it, from `tcrm_` to the last character.',
+    'This is not a complete API key: its format or its checksum is wrong. Copy the whole key, from `tcrm_` to the last character.',
   ),
   notActive: unauthorized('The API key is not valid: it is unknown, expired or revoked.'),
 };
@@ -76,7 +76,7 @@ function rejectionFor({ apiKey, method, routeOptions }: FastifyRequest): ApiErro
   if (reaches(apiKey, resource)) return accessError(apiKey, method);
   return new ApiError(
     'KEY_RESOURCE_NOT_ALLOWED',
-    `This key has no access to ${resource}, only to ${apiKey?.resources?.join(', ')}. Use a key that has.`,
+    `This key has no access to ${resource}, only to ${apiKey?.resources?.join(', ')}. Use another key.`,
   );
 }
 

@@ -83,7 +83,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         operationId: 'updateApiKey',
         summary: 'Change the settings of a key',
         description:
-          'Changes only the settings in the body; the key itself stays. They hold on every instance within a second. `expiresAt` of a rotated key cannot be changed: 409 API_KEY_INACTIVE.',
+          'Changes only the settings in the body; the key itself stays. The change takes effect on every instance within a second. `expiresAt` of a rotated key cannot be changed: 409 API_KEY_INACTIVE.',
         params: ApiKeyParams,
         body: ApiKeyUpdate,
         response: { 200: json(ApiKey, 'The key as it is now.') },
@@ -103,7 +103,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         operationId: 'revokeApiKey',
         summary: 'Revoke a key',
         description:
-          'Revokes the key on every instance within a second. For a revoked key the response is the same again.',
+          'Revokes the key on every instance within a second. Revoking it again returns the same response.',
         params: ApiKeyParams,
         response: { 200: json(ApiKey, 'The revoked key.') },
       },

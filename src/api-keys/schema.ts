@@ -13,7 +13,7 @@ const resourcesSent = () =>
   z
     .array(z.enum(RESOURCES))
     .min(1)
-    .refine((list) => new Set(list).size === list.length, 'must name each once');
+    .refine((list) => new Set(list).size === list.length, 'must not have duplicates');
 
 const requestsPerMinute = () => integer().min(0, 'must be at least 0').nullish();
 
@@ -27,9 +27,12 @@ export const ApiKey = z
     resources: resources()
       .nullable()
       .describe(
-        'The parts of /v1 that the key reaches; null: all. Any other part: 403 KEY_RESOURCE_NOT_ALLOWED.',
+        'The resources of /v1 that the key can access; null means all. Any other resource returns 403 KEY_RESOURCE_NOT_ALLOWED.',
       ),
-    requestsPerMinute: z.int32().nullable().describe('null: the default of the service; 0: unlimited.'),
+    requestsPerMinute: z
+      .int32()
+      .nullable()
+      .describe('The limit of the key; null means the default of the service, 0 means unlimited.'),
     createdAt: dateTime(),
     lastUsedAt: dateTime().nullable().describe('When the key was last used, to the minute.'),
     expiresAt: dateTime().nullable(),
@@ -42,14 +45,18 @@ export type ApiKey = z.infer<typeof ApiKey>;
 export const ApiKeyCreate = z
   .object({
     name: text({ min: 1, max: 255 }),
-    access: access().optional().describe(`Absent: \`write\`. ${ACCESS}`),
+    access: access().optional().describe(`Default: \`write\`. ${ACCESS}`),
     resources: resourcesSent()
       .nullish()
-      .describe('The parts of /v1 that the key reaches; null or absent: all. Attachments belong to quotes.'),
+      .describe(
+        'The resources of /v1 that the key can access. Default: null, which means all. Attachments belong to quotes.',
+      ),
     expiresAt: timestamp()
       .nullish()
       .describe('A timestamp in the future; null or absent: the key never expires.'),
-    requestsPerMinute: requestsPerMinute().describe('null: the default; 0: unlimited.'),
+    requestsPerMinute: requestsPerMinute().describe(
+      'The limit of the key; null means the default of the service, 0 means unlimited.',
+    ),
   })
   .meta({
     id: 'ApiKeyCreate',
@@ -61,13 +68,17 @@ export const ApiKeyUpdate = z
   .object({
     name: text({ min: 1, max: 255 }).optional(),
     access: access().optional(),
-    resources: resourcesSent().nullish().describe('null: all.'),
+    resources: resourcesSent()
+      .nullish()
+      .describe('The resources of /v1 that the key can access; null means all.'),
     expiresAt: timestamp()
       .nullish()
       .describe(
-        'A timestamp in the future; null: the key never expires. Cannot be changed after a rotation.',
+        'A timestamp in the future; null means that the key never expires. It cannot be changed after a rotation.',
       ),
-    requestsPerMinute: requestsPerMinute().describe('null: the default; 0: unlimited.'),
+    requestsPerMinute: requestsPerMinute().describe(
+      'The limit of the key; null means the default of the service, 0 means unlimited.',
+    ),
   })
   .meta({ id: 'ApiKeyUpdate', examples: [{ resources: ['catalog', 'quotes'], expiresAt: null }] });
 export type ApiKeyUpdate = z.infer<typeof ApiKeyUpdate>;
@@ -90,11 +101,11 @@ const Rotation = z
       .min(0, 'must be at least 0')
       .max(30 * DAY_SECONDS, `must be at most ${30 * DAY_SECONDS}`)
       .default(DAY_SECONDS)
-      .describe('How long the old key stays active; 0 ends it now. Its own expiry still applies.'),
+      .describe('How many seconds the old key stays active; 0 ends it now. Its own expiry still applies.'),
     expiresAt: timestamp()
       .nullish()
       .describe(
-        'When the new key expires, a timestamp in the future; null: never. Absent: the new key gets the same lifetime as the old one.',
+        'When the new key expires, a timestamp in the future; null means never. Default: the new key gets the same lifetime as the old one.',
       ),
   })
   .meta({ id: 'ApiKeyRotate', examples: [{ overlapSeconds: 3_600 }] });

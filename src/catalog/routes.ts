@@ -32,7 +32,7 @@ async function rejectOtherVariants(request: FastifyRequest, id: string): Promise
   const stored = parseJson(await getCatalogProduct(request.scope, id));
   if (isDeepStrictEqual(variants, stored.variants)) return;
   throw validationFailed([
-    { path: 'body.variants', message: 'cannot be changed here; the dashboard changes variants' },
+    { path: 'body.variants', message: 'cannot be changed here: change variants in the dashboard' },
   ]);
 }
 

@@ -183,7 +183,7 @@ const details = {
 
 const variantsOf = <Variant extends z.ZodType>(variant: Variant) => z.array(variant).max(100);
 
-const TEXT_LIMIT = `All text of a product with its variants takes at most ${MAX_PRODUCT_TEXT} bytes, as JSON in UTF-8.`;
+const TEXT_LIMIT = `The text of a product with its variants can have at most ${MAX_PRODUCT_TEXT} bytes, as JSON in UTF-8.`;
 
 export const CatalogProductCreate = z
   .object(
@@ -259,8 +259,12 @@ export const CatalogProductParams = z.object({ productId: pathId('Id of the prod
 /** Only the dashboard API has what follows. */
 
 export const RestorableCatalogProduct = CatalogProduct.extend({
-  archivedAt: dateTime().optional().describe('Of archived products.'),
-  purgeAt: dateTime().optional().describe('Of archived products: until then the product can be restored.'),
+  archivedAt: dateTime()
+    .optional()
+    .describe('When the product was archived. Only archived products have it.'),
+  purgeAt: dateTime()
+    .optional()
+    .describe('Until then, the product can be restored. Only archived products have it.'),
 }).meta({ id: 'RestorableCatalogProduct' });
 export type RestorableCatalogProduct = z.infer<typeof RestorableCatalogProduct>;
 

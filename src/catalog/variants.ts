@@ -33,7 +33,7 @@ export function patchedVariants(
     if (id && !known)
       errors.push({ path: `${path}.id`, message: 'is not the id of a variant of this product' });
     if (known && used.size === used.add(known.id).size)
-      errors.push({ path: `${path}.id`, message: 'must be given only once' });
+      errors.push({ path: `${path}.id`, message: 'must not be repeated' });
     if (!id && fields.label === undefined) errors.push({ path: `${path}.label`, message: 'is required' });
     return variantOf({ status: 'active', ...(known || {}), ...fields }, position);
   });

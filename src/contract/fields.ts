@@ -122,7 +122,10 @@ const DAY = 24 * 3_600_000;
 
 /** Up to a day ahead, because the clock or the time zone of a client may be wrong. */
 export const pastTimestamp = () =>
-  timestamp().refine((sent) => !(Date.parse(sent) > Date.now() + DAY), 'must be at most a day ahead');
+  timestamp().refine(
+    (sent) => !(Date.parse(sent) > Date.now() + DAY),
+    'must be at most 24 hours in the future',
+  );
 
 /** The demo agency has a record of each kind with this id. */
 export const EXAMPLE_ID = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
@@ -194,7 +197,7 @@ export const describedAs = <Shape extends z.ZodRawShape>(response: z.ZodRawShape
 export const createdOnce = () =>
   pastTimestamp()
     .optional()
-    .describe('At most a day ahead; default: now. Written once: another value later is rejected.');
+    .describe('At most 24 hours in the future; default: now. Written once: another value later is rejected.');
 
 type Patched<Shape extends z.ZodRawShape> = {
   [Name in keyof Shape]: z.ZodOptional<Shape[Name] extends z.ZodDefault<infer Inner> ? Inner : Shape[Name]>;

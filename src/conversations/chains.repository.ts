@@ -145,7 +145,7 @@ export const dateChainStatement = prepared(
 const rotationRejected = (message: string): ApiError =>
   validationFailed([{ path: 'body.rotatedFrom', message }]);
 
-const isContinuedAlready = (): ApiError => rotationRejected('is continued by another thread already');
+const isContinuedAlready = (): ApiError => rotationRejected('is already continued by another thread');
 
 /**
  * Moves the thread, with all that continue it, to the end of another chain; null begins its own chain. The
@@ -163,7 +163,7 @@ async function move(
   const target = rotatedFrom === null ? undefined : await findThread(scope, rotatedFrom);
   if (rotatedFrom !== null && !target) throw referenceRejected(['rotatedFrom']);
   if (target && tail.includes(target.id))
-    throw rotationRejected('would close a circle: that thread continues this one');
+    throw rotationRejected('would create a cycle: that thread continues this one');
   if (target && target.continuedBy !== null && target.continuedBy !== id) throw isContinuedAlready();
   const chainId = target?.chainId ?? id;
   await db.write(moveStatement, { ...key, rotatedFrom, left, tail, chainId });

@@ -98,7 +98,7 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
         operationId: 'importConversationMessages',
         summary: 'Import messages',
         description:
-          'Creates or replaces up to 500 messages, all or none. Messages with one `createdAt` stand in the order in which they arrived, those of one request in the order of the list. The same again changes nothing.',
+          'Creates or replaces up to 500 messages, all or none. Messages with the same `createdAt` keep the order of their arrival, and messages of one request the order of the list. Sending the same again changes nothing.',
         params: uuidParams('conversationId'),
         body: ConversationMessagesImport,
         response: { 200: json(ImportedMessages, 'How many messages were new.') },

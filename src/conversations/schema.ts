@@ -39,7 +39,7 @@ export const Conversation = z
     ),
     activityState: field(
       z.string().nullable(),
-      'Who has to act next, in values of the agency. New values can appear.',
+      'Who has to act next. The agency chooses the values. New values can appear.',
       'waiting_for_agency',
     ),
     controlledBy: field(
@@ -140,7 +140,7 @@ export const ConversationPut = z
     language: name().nullish(),
     rotatedFrom: uuid()
       .nullish()
-      .describe('The thread that this one continues. A thread is continued by one other at most.'),
+      .describe('The thread that this one continues. At most one other thread can continue a thread.'),
     createdAt: createdOnce(),
   })
   .meta({
@@ -163,14 +163,14 @@ export const ConversationUpdate = patchOf(ConversationPut).meta({
 });
 export type ConversationUpdate = z.infer<typeof ConversationUpdate>;
 
-const reported = (channel: string) => z.string().nullable().describe(`Of ${channel}; else null.`);
+const reported = (channel: string) => z.string().nullable().describe(`Only for ${channel}; otherwise null.`);
 
 export const ConversationMessageRecord = ConversationMessage.extend({
   delivery: z
     .object({
       providerMessageId: reported('whatsapp'),
       status: reported('whatsapp'),
-      statusAt: dateTime().nullable().describe('Of whatsapp; else null.'),
+      statusAt: dateTime().nullable().describe('Only for whatsapp; otherwise null.'),
       templateName: reported('whatsapp'),
       providerName: reported('every other channel'),
       externalId: reported('every other channel'),
@@ -188,19 +188,19 @@ export const ConversationTranscriptRecord = transcriptOf(ConversationMessageReco
 const delivery = () =>
   z
     .object({
-      providerMessageId: name().nullish().describe('Of whatsapp.'),
+      providerMessageId: name().nullish().describe('Only for whatsapp.'),
       status: name()
         .nullish()
-        .describe('Of whatsapp.')
+        .describe('Only for whatsapp.')
         .meta({ examples: ['read'] }),
-      statusAt: timestamp().nullish().describe('Of whatsapp.'),
-      templateName: name().nullish().describe('Of whatsapp.'),
-      providerName: name().nullish().describe('Of every other channel.'),
-      externalId: name().nullish().describe('Of every other channel.'),
-      subject: text({ max: 2_000 }).nullish().describe('Of every other channel.'),
+      statusAt: timestamp().nullish().describe('Only for whatsapp.'),
+      templateName: name().nullish().describe('Only for whatsapp.'),
+      providerName: name().nullish().describe('Not for whatsapp.'),
+      externalId: name().nullish().describe('Not for whatsapp.'),
+      subject: text({ max: 2_000 }).nullish().describe('Not for whatsapp.'),
     })
     .nullish()
-    .describe('What the provider reports; none of it shows in /v1.');
+    .describe('What the provider reports about the delivery. /v1 does not return it.');
 
 const message = {
   content: longText(),
@@ -209,7 +209,7 @@ const message = {
   senderName: name().nullish(),
   createdAt: pastTimestamp()
     .optional()
-    .describe('At most a day ahead. Default: what the message has; now for a new one.'),
+    .describe('At most 24 hours in the future. Default: what the message has; now for a new one.'),
   delivery: delivery(),
 };
 

@@ -81,13 +81,13 @@ export type ArchivedCustomer = z.infer<typeof ArchivedCustomer>;
 
 const IDENTIFIER = `The identifier on the channel; returned as it was sent, a telephone number in E.164.
 
-- \`whatsapp\`, \`telefono\`: a telephone number in E.164, such as \`+5215512345678\`. Spaces, dots, dashes and brackets do not count, and a
-  leading 00 stands for +. Without a +, 12 to 15 digits are taken where they are a possible number with a + in front, as WhatsApp reports
-  numbers, and 8 to 11 digits only where they are a valid one: a national number must start with + and the country code.
-  \`whatsapp\` also takes what WhatsApp and its gateways report: digits before \`@s.whatsapp.net\` or \`@c.us\`, which are cut; a
+- \`whatsapp\`, \`telefono\`: a telephone number in E.164, such as \`+5215512345678\`. Spaces, dots, dashes and brackets are ignored, and a
+  leading 00 stands for +. Without a +, 12 to 15 digits are accepted if they are a possible number after a +, as WhatsApp reports
+  numbers, and 8 to 11 digits only if they are a valid one. Start a national number with + and the country code.
+  \`whatsapp\` also accepts what WhatsApp and its gateways report: digits with \`@s.whatsapp.net\` or \`@c.us\`, which is removed; a
   linked id with its \`@lid\`, such as \`154417159582282@lid\`, and a business-scoped user id, such as
-  \`MX.13491208655302741918\`. Both stand for a number that the person hides, and have no \`phoneNumber\`.
-- \`email\`: an address with one @ between two parts, without spaces, <> and mailto:.
+  \`MX.13491208655302741918\`. Both stand for a hidden number, and have no \`phoneNumber\`.
+- \`email\`: an address with one @ between two parts, without spaces, <> or mailto:.
 - \`instagram\`: a handle, with or without its @.
 - \`messenger\`, \`web\`: any text.
 
@@ -184,7 +184,7 @@ export const withContactType = <Shape extends z.ZodRawShape>(filters: z.ZodObjec
     .check((payload) => {
       const { contact, contactType } = payload.value as { contact?: string; contactType?: string };
       if (contactType !== undefined && contact === undefined)
-        addIssue(payload, 'goes with contact, which is missing', ['contactType']);
+        addIssue(payload, 'can be used only together with contact', ['contactType']);
     });
 
 export const CustomerFilters = z.object({
@@ -203,7 +203,7 @@ export const CustomerParams = z.object({ customerId: pathId('Id of the customer.
 
 const erasedAt = () => field(dateTime().nullable(), 'When the content was erased; null if it was not.');
 const mergedInto = () =>
-  field(id().nullable(), 'The customer that this one was merged into; null without one.');
+  field(id().nullable(), 'The customer that this one was merged into; null if it was not merged.');
 
 export const CustomerRecord = Customer.extend({
   archivedAt: field(dateTime().nullable(), 'When the customer was archived; null while it is active.'),
@@ -214,7 +214,9 @@ export const CustomerRecord = Customer.extend({
 export type CustomerRecord = z.infer<typeof CustomerRecord>;
 
 export const RestorableCustomer = Customer.extend({
-  archivedAt: dateTime().optional().describe('Of archived customers.'),
+  archivedAt: dateTime()
+    .optional()
+    .describe('When the customer was archived. Only archived customers have it.'),
   mergedInto: mergedInto().optional(),
   erasedAt: erasedAt().optional(),
 }).meta({ id: 'RestorableCustomer' });

@@ -8,9 +8,12 @@ records that /v1 only reads. It listens on its own port. Every request has \`Aut
 \`PUT\` creates (201) or replaces (200) the record with the id in the path, a UUID that you generate; sending it
 twice changes nothing. Errors, pagination, request ids and strictness are as in /v1.`,
   tags: [
-    { name: 'Organizations', description: 'Travel agencies. Everything else belongs to one.' },
+    { name: 'Organizations', description: 'Travel agencies. Every other record belongs to one of them.' },
     { name: 'API keys', description: 'Keys of an organization for /v1.' },
-    { name: 'Catalog', description: 'Archived products, and the media of live ones.' },
+    {
+      name: 'Catalog',
+      description: 'Archived products, and the images, destinations and variants of active products.',
+    },
     {
       name: 'Customers',
       description: 'Customers, archived or not, with export and erasure.',

@@ -79,7 +79,7 @@ async function receive<Stored>(
     const name = part.fieldname;
     if (name !== 'kind' && name !== 'file') received.ignored.push(`body.${name}`);
     else if (received[name] !== undefined)
-      received.repeated.push({ path: `body.${name}`, message: 'must be given only once' });
+      received.repeated.push({ path: `body.${name}`, message: 'must not be repeated' });
     else if (part.type === 'field') received[name] = part.value;
     else if (name === 'file') {
       const mimeType = MIME_TYPE.test(part.mimetype) ? part.mimetype : 'application/octet-stream';

@@ -43,8 +43,9 @@ const bodyError = (message: string): ApiError => validationFailed([{ path: 'body
 
 const FRAMEWORK_ERRORS: Record<string, () => ApiError> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () => new ApiError('PAYLOAD_TOO_LARGE', 'The body is larger than 1 MiB.'),
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => bodyError('must be JSON, sent with content-type: application/json'),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => bodyError('must have the length in content-length'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
+    bodyError('must be JSON, and be sent with Content-Type: application/json'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => bodyError('must be as long as Content-Length says'),
   FST_ERR_BAD_URL: () =>
     new ApiError('ROUTE_NOT_FOUND', 'The path cannot be decoded. Percent-encode it as UTF-8.'),
 };

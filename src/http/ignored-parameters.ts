@@ -11,7 +11,7 @@ declare module 'fastify' {
   }
 }
 
-/** Messages for names that clients often send by mistake, instead of `is not a known name`. */
+/** Messages for names that clients often send by mistake, instead of `is unknown`. */
 export const rejectedFields = z.registry<Readonly<Record<string, string>>>();
 
 export const SET_IN_DASHBOARD = 'is set in the dashboard';
@@ -87,7 +87,7 @@ function headerSafe(path: string): string {
   return safe;
 }
 
-export const UNKNOWN_NAME = 'is not a known name';
+export const UNKNOWN_NAME = 'is unknown';
 
 export function unknownName(path: string, name: string, names: readonly string[]): FieldError {
   if (path.length > MAX_NAME_LENGTH)
@@ -104,7 +104,7 @@ export function unknownName(path: string, name: string, names: readonly string[]
 function strictError(path: string, { name, known }: Unknown): FieldError {
   if (Object.hasOwn(known.rejectedFields, name)) return { path, message: String(known.rejectedFields[name]) };
   return known.responseFields.has(name)
-    ? { path, message: 'is only in responses' }
+    ? { path, message: 'is read-only: only responses have it' }
     : unknownName(path, name, [...known.fields.keys()]);
 }
 

@@ -42,7 +42,7 @@ export function excessOf(json: Uint8Array): string | undefined {
       if (depth > MAX_DEPTH) return `must not be nested deeper than ${MAX_DEPTH} levels`;
     } else if (byte === CLOSING[0] || byte === CLOSING[1]) depth -= 1;
     else if (byte === COLON) parts += 1;
-    if (parts > MAX_PARTS) return `must have at most ${MAX_PARTS} names, objects and lists`;
+    if (parts > MAX_PARTS) return `must have at most ${MAX_PARTS} fields, objects and lists`;
   }
   return undefined;
 }

@@ -79,5 +79,5 @@ export function createHttpServer(options: HttpServerOptions) {
 }
 
 const tooManyHeaders = (): ApiError =>
-  validationFailed([{ path: 'header', message: `must be at most ${MAX_HEADERS} headers` }]);
+  validationFailed([{ path: 'header', message: `must have at most ${MAX_HEADERS} fields` }]);
 const hasNoHost = (): ApiError => validationFailed([{ path: 'header.host', message: 'is required' }]);

@@ -90,7 +90,7 @@ export function fieldErrorsOf(error: ValidationError, request: FastifyRequest): 
   if (root === 'body' && request.body === undefined) return [{ path: root, message: 'is required' }];
   const errors = error.issues.map(({ path, message }) => ({
     path: pathOf(root, path),
-    message: root === 'query' && isRepeated(request.query, path[0]) ? 'must be given only once' : message,
+    message: root === 'query' && isRepeated(request.query, path[0]) ? 'must not be repeated' : message,
   }));
   // A number beyond the range of integers gives the same error twice.
   return [...new Map(errors.map((error) => [`${error.path} ${error.message}`, error])).values()];

@@ -37,7 +37,7 @@ export async function withKnownValues(tool: Tool, scope: OrganizationScope): Pro
   const described = await Promise.all(
     Object.entries(KNOWN_VALUES[tool.name] ?? {}).map(async ([name, read]) => {
       const words = (await read(scope)).map(wordsOf);
-      const values = words.length > 0 ? ` Here: ${words.join(', ')}.` : '';
+      const values = words.length > 0 ? ` In use: ${words.join(', ')}.` : '';
       return [
         name,
         { ...properties[name], description: `${properties[name]?.description}${values}` },
@@ -57,5 +57,5 @@ export function knownValuesSaid(header: string): string {
     const [name = '', values = ''] = filter.split('=', 2);
     return `${name}: ${values.split(', ').map(decodeURIComponent).join(', ')}`;
   });
-  return `Nothing was found. There are, of ${filters.join('; of ')}.`;
+  return `Nothing was found. Values in use: ${filters.join('; ')}.`;
 }

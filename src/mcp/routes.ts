@@ -38,9 +38,9 @@ const instructions = ({ paths, components }: ApiDocument): string => {
   const operations = Object.values(paths).flatMap((path) => Object.values(path));
   const kinds = [...new Set(operations.flatMap(({ tags }) => tags))].join(', ').toLowerCase();
   return `The records of one travel agency: ${kinds}.
-Lists have pages: another one exists while offset plus limit is below total. To count records, limit 1 is enough. Search with query before you walk through a list. listCustomers with contact finds who has a telephone number, address or handle.
-${DATES.filter((one) => known.includes(`"${one}"`)).join(', ')} take date-times such as 2026-11-01T00:00:00Z; since includes that time, before does not.
-fields cuts each record to the fields that you name, id too only if you name it: responses are long without it.
+Lists are paginated: there is another page while offset plus limit is below total. To count records, use limit 1. Search with query before you read a whole list. To find a customer by telephone number, email address or handle, use listCustomers with contact.
+${DATES.filter((one) => known.includes(`"${one}"`)).join(', ')} take date-times such as 2026-11-01T00:00:00Z; Since includes that time, Before excludes it.
+Use fields to keep responses short: each record then has only the fields that you name. Name id if you need it later.
 An error has a code, and a message that says what to change.`;
 };
 
@@ -59,10 +59,10 @@ const rejectedRequest = (message: string) => ({
   id: null,
 });
 
-const METHOD_NOT_ALLOWED = rejectedRequest('This server has no sessions and no stream: send POST.');
+const METHOD_NOT_ALLOWED = rejectedRequest('This server has no sessions and no streams. Send POST.');
 
 const FOREIGN_ORIGIN = rejectedRequest(
-  'The header Origin names another site. Send the request without a browser.',
+  'The Origin header names another site. Send the request from a program, not from a web page.',
 );
 
 /** Headers that a tool call takes over. */
@@ -95,9 +95,9 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
     { apiKey }: FastifyRequest,
     { tool, method, resource }: OperationTool,
   ): string | undefined {
-    if (!tool.annotations.readOnlyHint && !canWrite) return 'this service lets agents only read';
+    if (!tool.annotations.readOnlyHint && !canWrite) return 'agents can only read on this service';
     if (accessError(apiKey, method)) return `this key can only ${apiKey?.access}`;
-    return reaches(apiKey, resource) ? undefined : `this key does not reach ${resource}`;
+    return reaches(apiKey, resource) ? undefined : `this key has no access to ${resource}`;
   }
 
   async function call({ request, reply }: Exchange, one: OperationTool, given: Record<string, unknown>) {

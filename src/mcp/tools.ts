@@ -85,7 +85,7 @@ const CREATE_ONCE = 'idempotencyKey';
 const CREATE_ONCE_SCHEMA: Schema = {
   type: 'string',
   description:
-    'A text that you choose for this record, and repeat when you retry: the same key and arguments within 24 hours create one record.',
+    'A string that you choose for this record, and send again when you retry. Within 24 hours, the same key and arguments create one record.',
 };
 
 /** Limits the fields of each record. Responses of /v1 always have all. */
@@ -102,7 +102,7 @@ type RecordFields = {
 const fieldsSchema = ({ names, namedBy }: RecordFields): Schema =>
   namedBy === undefined
     ? { type: 'array', items: { type: 'string', enum: names } }
-    : { type: 'array', items: { type: 'string' }, description: `As in ${namedBy}.` };
+    : { type: 'array', items: { type: 'string' }, description: `The field names of ${namedBy}.` };
 
 /** The fields of a record in the response, or of each record of a list. */
 function recordFieldsOf({ responses }: Operation, schemas: Record<string, Schema>): string[] {
@@ -115,7 +115,7 @@ function recordFieldsOf({ responses }: Operation, schemas: Record<string, Schema
 /** Bounded, so that a list with repetitions is not read to its end. */
 function fieldErrors(value: unknown, names: readonly string[]): FieldError[] {
   if (!Array.isArray(value) || value.length > names.length)
-    return [{ path: FIELDS, message: `must be a list of at most ${names.length} names of fields` }];
+    return [{ path: FIELDS, message: `must be an array of at most ${names.length} field names` }];
   return value.flatMap((name: unknown, index): FieldError[] => {
     const path = `${FIELDS}[${index}]`;
     if (typeof name !== 'string') return [{ path, message: 'must be a string' }];
@@ -250,7 +250,7 @@ function requestOf(method: string, path: string, hasBody: boolean, given: Argume
 const argumentOf = (path: string): string => path.replace(/^(?:body|query)\./, '');
 
 /** A route's hint, which knows only the names of its query or body. */
-const KNOWN_ELSEWHERE = new RegExp(`^${UNKNOWN_NAME}(?: \\(known are .*)?$`);
+const KNOWN_ELSEWHERE = new RegExp(`^${UNKNOWN_NAME}(?: \\(known names: .*)?$`);
 
 /** The route's error, with a hint that knows all arguments, and without its paths. */
 function explained({ error }: ErrorBody, names: readonly string[]): ErrorBody {

@@ -133,7 +133,11 @@ export function errorSchemas(codes: readonly ErrorCode[]) {
   const code = text(`Stable: branch on it. One of these, or a later addition: ${codes.join(', ')}.`);
   const items = { $ref: '#/components/schemas/ErrorResponseDetail' };
   const details = { type: 'array', description: 'Every validation error of the request, at most 20.', items };
-  const error = { code: { ...code, examples: codes }, message: text('For people; may change.'), details };
+  const error = {
+    code: { ...code, examples: codes },
+    message: text('For people. The wording may change.'),
+    details,
+  };
   const detail = {
     path: text('The place in the request: `body.contacts[0].identifierValue`, `query.limit`.'),
     message: text('What is wrong there (VALIDATION_FAILED).'),

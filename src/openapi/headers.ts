@@ -4,7 +4,7 @@ import { referTo } from './tidy.ts';
 const RESPONSE_DESCRIPTIONS: Record<string, string> = {
   'X-Request-Id':
     'The id of this request in the log. A client may send its own (8 to 64 of A-Z a-z 0-9 _ -).',
-  ETag: 'The tag of these bytes: it changes only if they do. Send it as `If-None-Match` to get 304 while nothing has changed.',
+  ETag: 'The tag of this response: it changes only if the response does. Send it as `If-None-Match` to get 304 while nothing has changed.',
   'Idempotency-Replayed':
     '`true` if this is the stored response of the first request with this `Idempotency-Key`; nothing was done now.',
   'WWW-Authenticate': 'How to send the key.',
@@ -16,7 +16,7 @@ const RESPONSE_DESCRIPTIONS: Record<string, string> = {
   RateLimit: 'The remaining requests, and the seconds until the window ends: `"default";r=5999;t=30`.',
   'X-Ignored-Parameters':
     'Ignored fields and parameters of the request: `sort, body.nickname`. With `Prefer: handling=strict`, they are errors.',
-  Link: 'If there is a next page, its address: `<…>; rel="next"`.',
+  Link: 'The URL of the next page, if there is one: `<…>; rel="next"`.',
   'X-Known-Values':
     'If the list is empty because no record has the value of a filter: the values in use, percent-encoded: `salesStage=new, won`.',
   'Retry-After':
@@ -40,7 +40,7 @@ const REQUEST_DESCRIPTIONS: Record<string, [name: string, description: string, l
   ],
   IdempotencyKey: [
     'Idempotency-Key',
-    'A text that you generate for this one request and send again with each retry. Within 24 hours, the same key and body get the first response, and nothing is done twice. With a different body: 409 `IDEMPOTENCY_KEY_REUSED`. A rejected request (4xx, 503) does not use up the key.',
+    'A string that you generate for one request, and send again with each retry. Within 24 hours, the same key and body return the first response, and nothing is done twice. With a different body: 409 `IDEMPOTENCY_KEY_REUSED`. A rejected request (4xx, 503) does not use up the key.',
     { minLength: 1, maxLength: 255 },
   ],
 };

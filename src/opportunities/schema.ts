@@ -37,27 +37,19 @@ export const Opportunity = z
     ),
     sellerMemberId: field(id().nullable(), 'The team member who sells; null if nobody is assigned.'),
     sellerName: field(z.string().nullable(), 'The name of the team member who sells.', 'Lucía Romero'),
-    budgetMin: field(
-      z.number().nullable(),
-      'The least that the customer wants to spend, in `budgetCurrency`.',
-      2500,
-    ),
-    budgetMax: field(
-      z.number().nullable(),
-      'The most that the customer wants to spend, in `budgetCurrency`.',
-      4000,
-    ),
+    budgetMin: field(z.number().nullable(), 'The lower limit of the budget, in `budgetCurrency`.', 2500),
+    budgetMax: field(z.number().nullable(), 'The upper limit of the budget, in `budgetCurrency`.', 4000),
     budgetCurrency: field(z.string().nullable(), 'The currency of the budget, three characters.', 'USD'),
     checkInDate: field(
       z.string().nullable(),
-      'Text, as the agency wrote it. A calendar date such as 2027-01-15 is recommended.',
+      'Text as the agency wrote it. A calendar date such as 2027-01-15 is recommended.',
       '2027-01-15',
     ),
     nights: field(z.int32().nullable(), 'The number of nights.', 7),
     passengerCount: field(z.int32().nullable(), 'The number of travellers.', 4),
     salesStage: field(
       z.string(),
-      'A sales status in values of the agency, written by the dashboard. It does not follow from `stage`: the pipeline column is what counts. New values can appear.',
+      'A sales status that the dashboard writes; the agency chooses the values. It is independent of the pipeline column, `stage`. New values can appear.',
       'qualified',
     ),
     stage: field(
@@ -70,7 +62,10 @@ export const Opportunity = z
       temperature().nullable(),
       'The override of a team member takes precedence over the value of the agent.',
     ),
-    qualifiedAt: field(dateTime().nullable(), 'When it was qualified; null: it never entered the pipeline.'),
+    qualifiedAt: field(
+      dateTime().nullable(),
+      'When it was qualified; null if it never entered the pipeline.',
+    ),
     lastActivityAt: field(
       dateTime().nullable(),
       'The last activity that the dashboard recorded. Messages do not change it.',
@@ -98,7 +93,7 @@ export const OpportunityListQuery = z
       ),
   })
   .register(rejectedFields, {
-    stage: 'is not a known name (did you mean stageId? It takes the id of a pipeline column, not its key)',
+    stage: 'is unknown (did you mean stageId? It takes the id of a pipeline column, not its key)',
   });
 
 export const OpportunityParams = z.object({ opportunityId: pathId('Id of the opportunity.') });
@@ -135,7 +130,7 @@ export const OpportunityPut = z
     agentTemperature: temperature()
       .nullish()
       .describe(
-        'The same. If both are sent, this one counts: responses have the reported value as `temperature`, so you can send back what you have read.',
+        'The same as `temperature` here. If both are sent, this one takes precedence, so that you can send back a record as you have read it.',
       ),
     temperatureOverride: temperature()
       .nullish()

@@ -75,7 +75,7 @@ export const privacyDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileSto
         operationId: 'mergeCustomer',
         summary: 'Merge another customer into a customer',
         description:
-          'Two customers of one person become one. The customer keeps its fields and gets those of `from` where its own are null, the contacts, tags and summary of both, and the opportunities, conversations and quotes of `from`. `from` is archived: its 404 in /v1 names this customer. All or nothing: a customer that would have more than 50 contacts, 100 tags or 50,000 characters of summary is 400. The same call again changes nothing.',
+          'Merges two customers that are the same person. The customer keeps its fields, gets those of `from` where its own are null, the contacts, tags and summary of both, and the opportunities, conversations and quotes of `from`. `from` is archived: its 404 in /v1 names this customer. All or nothing: a customer that would have more than 50 contacts, 100 tags or 50,000 characters of summary is 400. Sending the same again changes nothing.',
         params,
         body: CustomerMerge,
         response: { 200: json(Customer, 'The customer as it is now.') },

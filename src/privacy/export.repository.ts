@@ -46,7 +46,7 @@ export const CustomerExport = z
           messages: z.array(ConversationMessageRecord).describe('All messages of the thread, oldest first.'),
         }).meta({ id: 'ExportedConversation' }),
       )
-      .describe('One for each thread, also of a chain.'),
+      .describe('One for each thread, including every thread of a chain.'),
   })
   .meta({ id: 'CustomerExport' });
 

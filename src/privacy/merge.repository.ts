@@ -80,7 +80,7 @@ function checkBounds(merged: typeof CUSTOMER_BOUNDS): void {
   throw validationFailed(
     exceeded.map((name) => ({
       path: 'body.from',
-      message: `would bring ${name} to ${merged[name]}, and a customer has at most ${CUSTOMER_BOUNDS[name]}${name === 'summary' ? ' characters' : ''}`,
+      message: `would bring ${name} to ${merged[name]}; the maximum is ${CUSTOMER_BOUNDS[name]}${name === 'summary' ? ' characters' : ''}`,
     })),
   );
 }

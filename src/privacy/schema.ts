@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { dateTime, field, id, uuid } from '../contract/fields.ts';
 
 export const CustomerMerge = z
-  .object({ from: uuid().describe('Id of the customer that becomes a part of this one.') })
+  .object({ from: uuid().describe('Id of the customer to merge into this one.') })
   .meta({ id: 'CustomerMerge' });
 export type CustomerMerge = z.infer<typeof CustomerMerge>;
 

@@ -31,11 +31,14 @@ function rejection(status: number, headers: Record<string, string>, attachmentId
   if (status === 416)
     return new ApiError(
       'RANGE_NOT_SATISFIABLE',
-      'The range is not within the file; Content-Range has its size.',
+      'The range begins after the end of the file. Content-Range has the size of the file.',
       { headers: { 'content-range': String(headers['Content-Range']) } },
     );
   if (status === 412)
-    return new ApiError('PRECONDITION_FAILED', 'The file is not the one that the headers ask for.');
+    return new ApiError(
+      'PRECONDITION_FAILED',
+      'The file does not match the conditions in the headers of the request.',
+    );
   return new Error(`The file of attachment ${attachmentId} cannot be read (${status}).`);
 }
 

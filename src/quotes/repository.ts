@@ -68,7 +68,7 @@ async function customerOf({ db, organizationId }: OrganizationScope, opportunity
 const record = defineRecord(quoteView, {
   columns: columnsOf(QuotePut, quotes),
   fixed: ['token'],
-  taken: () => validationFailed([{ path: 'body.token', message: 'is the token of another quote' }]),
+  taken: () => validationFailed([{ path: 'body.token', message: 'is already the token of another quote' }]),
   insertOnly: ['openCount', 'firstOpenedAt', 'lastOpenedAt'],
   references: { opportunityId: liveOpportunities, customerId: liveCustomers },
   complete: async (scope, input, stored) => ({

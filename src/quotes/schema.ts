@@ -49,10 +49,10 @@ export const Quote = z
       'The token of the public quote link: part of the URL that the customer sees.',
       '7hG2kQ9xZ4mN1pR8sT5vW3yB',
     ),
-    openCount: field(z.int32(), 'How often the customer opened the quote; 0: never.', 2),
-    firstOpenedAt: field(dateTime().nullable(), 'When the customer first opened the quote; null: never.'),
-    lastOpenedAt: field(dateTime().nullable(), 'When the customer last opened the quote; null: never.'),
-    publishedAt: field(dateTime().nullable(), 'When the quote was first published; null: never.'),
+    openCount: field(z.int32(), 'How often the customer has opened the quote.', 2),
+    firstOpenedAt: field(dateTime().nullable(), 'When the customer first opened the quote; null if never.'),
+    lastOpenedAt: field(dateTime().nullable(), 'When the customer last opened the quote; null if never.'),
+    publishedAt: field(dateTime().nullable(), 'When the quote was first published; null if never.'),
     createdAt: field(dateTime(), 'When it was created.'),
     updatedAt: field(dateTime(), 'When it was last changed. The list has this order, newest first.'),
   })
@@ -157,7 +157,9 @@ export const QuoteAttachmentUpload = z
 
 export const QuoteOpen = optionalBody(
   z
-    .object({ openedAt: pastTimestamp().optional().describe('At most a day ahead. Default: now.') })
+    .object({
+      openedAt: pastTimestamp().optional().describe('At most 24 hours in the future. Default: now.'),
+    })
     .meta({ id: 'QuoteOpen', examples: [{ openedAt: '2026-11-21T08:25:00.000Z' }] }),
 );
 

@@ -94,7 +94,7 @@ describe('a request that never reaches an operation is answered in the error sha
     ['a path of more than 8 KiB', TOO_LARGE_HEADERS, get(`/v1/customers/${'x'.repeat(8_300)}`)],
     [
       'more than 64 headers',
-      invalid(['header', 'must be at most 64 headers']),
+      invalid(['header', 'must have at most 64 fields']),
       get('/v1/customers', HEADERS_65),
     ],
     [
@@ -160,7 +160,7 @@ test.each([{ Expect: '100-continue' }, { 'Content-Encoding': 'Identity' }, { 'Co
 );
 
 describe('a body that cannot be read is answered in the error shape, and changes nothing', () => {
-  const NOT_TYPED = badBody('must be JSON, sent with content-type: application/json');
+  const NOT_TYPED = badBody('must be JSON, and be sent with Content-Type: application/json');
   const ABSENT = badBody('is required');
   const TOO_DEEP = invalid(['body', 'must not be nested deeper than 32 levels']);
   const NO_OBJECT = badBody('must be a JSON object');

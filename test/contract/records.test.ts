@@ -82,7 +82,7 @@ describe.each(KINDS)('$name', ({ name, path }) => {
     const other = { createdAt: '2019-03-02T10:00:00Z' };
     for (const rejected of [call.put(url, { ...whole, ...other }), call.patch(url, other)])
       expect((await rejected).body.error.details).toEqual([
-        { path: 'body.createdAt', message: 'is written once, and cannot be changed' },
+        { path: 'body.createdAt', message: 'cannot be changed after it was first set' },
       ]);
     const earliest = { ...fresh().whole, createdAt: '0001-01-01T00:00:00.000Z' };
     expect((await call.put(fresh().url, earliest)).body).toMatchObject(earliest);
@@ -90,7 +90,7 @@ describe.each(KINDS)('$name', ({ name, path }) => {
     expect((await call.put(fresh().url, { ...fresh().whole, createdAt: inHours(23) })).status).toBe(201);
     const ahead = await call.put(fresh().url, { ...fresh().whole, createdAt: inHours(25) });
     expect(ahead.body.error.details).toEqual([
-      { path: 'body.createdAt', message: 'must be at most a day ahead' },
+      { path: 'body.createdAt', message: 'must be at most 24 hours in the future' },
     ]);
   });
 

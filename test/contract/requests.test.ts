@@ -128,7 +128,7 @@ describe('every parameter accepts what its document allows, rejects everything e
       expect([...new Set(paths)]).toEqual([`query.${name}`]);
     }
     for (const query of [`${name}=1&${name}=1`, `${name}=1&x=1&${name}=2&${name}=3`])
-      expect((await ask(query)).body).toEqual(invalid([`query.${name}`, 'must be given only once']));
+      expect((await ask(query)).body).toEqual(invalid([`query.${name}`, 'must not be repeated']));
   });
 
   test.each(PARAMETERS.filter(({ schema }) => 'default' in schema))(
@@ -258,23 +258,23 @@ describe('unknown names are ignored and reported', () => {
     expect(body).toEqual(
       invalid(
         fault('body.title', 'must have at least 1 character'),
-        fault('query.limit', 'is not a known name'),
-        fault('body.titel', 'is not a known name (did you mean title?)'),
-        fault('body.zzz', `is not a known name ${known('CatalogProductCreate')}`),
+        fault('query.limit', 'is unknown'),
+        fault('body.titel', 'is unknown (did you mean title?)'),
+        fault('body.zzz', `is unknown ${known('CatalogProductCreate')}`),
         fault('body.destinations', 'is set in the dashboard'),
-        fault('body.updatedAt', 'is only in responses'),
-        fault('body.variants[0].currencies', 'is not a known name (did you mean currency?)'),
+        fault('body.updatedAt', 'is read-only: only responses have it'),
+        fault('body.variants[0].currencies', 'is unknown (did you mean currency?)'),
         fault('body.variants[0].durationHours', 'is set in the dashboard'),
-        fault('body.variants[0].position', 'is only in responses'),
+        fault('body.variants[0].position', 'is read-only: only responses have it'),
       ),
     );
     const named = { ...contact(), id: 'x', phoneNumber: 'x', displayName: 'Ana' };
     const person = await own.post('/v1/customers', { displayName: 'Ana', contacts: [named] }, strictly);
     expect(person.body).toEqual(
       invalid(
-        fault('body.displayName', 'is only in responses'),
-        fault('body.contacts[0].id', 'is only in responses'),
-        fault('body.contacts[0].phoneNumber', 'is only in responses'),
+        fault('body.displayName', 'is read-only: only responses have it'),
+        fault('body.contacts[0].id', 'is read-only: only responses have it'),
+        fault('body.contacts[0].phoneNumber', 'is read-only: only responses have it'),
         fault('body.contacts[0].displayName', 'is set in the dashboard'),
       ),
     );
@@ -311,7 +311,9 @@ describe('unknown names are ignored and reported', () => {
     const { status, body: back } = await own.patch(path, { ...read, title: 'Puebla' }, strictly);
     expect([status, back]).toEqual([200, { ...read, title: 'Puebla', updatedAt: back.updatedAt }]);
     const [first, second] = read.variants;
-    const refused = invalid(fault('body.variants', 'cannot be changed here; the dashboard changes variants'));
+    const refused = invalid(
+      fault('body.variants', 'cannot be changed here: change variants in the dashboard'),
+    );
     for (const variants of [[first, { ...second, fromPrice: 11 }], [first], [second, first], [], null, 'x'])
       expect((await own.patch(path, { ...read, variants }, strictly)).body).toEqual(refused);
     const unknown = await own.patch(`/v1/catalog/products/${UNKNOWN}`, { variants: [] }, strictly);
@@ -322,7 +324,7 @@ describe('unknown names are ignored and reported', () => {
   test('the error for ?stage= says that the filter takes an id', async () => {
     const said = 'did you mean stageId? It takes the id of a pipeline column, not its key';
     const { status, body } = await agency.get('/v1/opportunities?stage=negotiation', strictly);
-    expect([status, body]).toEqual([400, invalid(fault('query.stage', `is not a known name (${said})`))]);
+    expect([status, body]).toEqual([400, invalid(fault('query.stage', `is unknown (${said})`))]);
   });
 });
 

@@ -5,7 +5,7 @@ import { excessOf } from '../../src/http/json-bodies.ts';
 import { validatorCompiler } from '../../src/http/validation.ts';
 
 const DEEP = 'must not be nested deeper than 32 levels';
-const MANY = 'must have at most 12000 names, objects and lists';
+const MANY = 'must have at most 12000 fields, objects and lists';
 const excess = (text: string) => excessOf(Buffer.from(text));
 
 test.each([

@@ -66,7 +66,7 @@ describe('issueApiKey', () => {
     for (const [settings, path, message] of [
       [{ expiresAt: inFuture(0) }, 'body.expiresAt', 'must be in the future'],
       [{ expiresAt: inFuture(-HOUR) }, 'body.expiresAt', 'must be in the future'],
-      [{ resources: ['team', 'team'] }, 'body.resources', 'must name each once'],
+      [{ resources: ['team', 'team'] }, 'body.resources', 'must not have duplicates'],
     ] as const) {
       const { status, body } = await call.post('/api-keys', { name: 'n', ...settings });
       expect([status, body.error.details]).toEqual([400, [{ path, message }]]);

@@ -56,8 +56,8 @@ describe('the key of a request', () => {
 
 const { misplaced } = UNAUTHORIZED;
 const WITHOUT = misplaced('Authorization contains the key without the word Bearer.');
-const SURPLUS = misplaced('The value of the key begins with the word Bearer.');
-const ADDRESS = misplaced('The key was sent in the URL, which logs store: rotate the key.');
+const SURPLUS = misplaced('The header has one word Bearer too many before the key.');
+const ADDRESS = misplaced('The key was sent in the URL, which logs record: replace the key.');
 
 test.each<[string, (key: string) => Record<string, string>, object]>([
   ['without Bearer', (key) => ({ authorization: key }), WITHOUT],

@@ -54,7 +54,7 @@ describe('the service', () => {
   const { service, dashboard } = useDashboard();
   const long = 'x'.repeat(50_000);
   const rule =
-    /^must be shorter: all text of a product with its variants takes at most 262144 bytes, this would be \d+$/;
+    /^is too long: the text of a product with its variants can have 262144 bytes, and would have \d+$/;
   const variantsOf = (count: number) =>
     Array.from({ length: count }, () => ({ label: 'x', description: long }));
 

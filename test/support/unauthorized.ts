@@ -7,7 +7,7 @@ export const UNAUTHORIZED = {
   noKey: refused(`No API key was found. ${HOW}`),
   misplaced: (how: string) => refused(`${how} ${HOW}`),
   incomplete: refused(
-    'This is not a complete API key: its form or its checksum is wrong. Copy all of it, from `tcrm_` to the last character.',
+    'This is not a complete API key: its format or its checksum is wrong. Copy the whole key, from `tcrm_` to the last character.',
   ),
   notActive: refused('The API key is not valid: it is unknown, expired or revoked.'),
 };

@@ -115,7 +115,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
         throw validationFailed(
           changed.map((field) => ({
             path: `body.${field}`,
-            message: 'is written once, and cannot be changed',
+            message: 'cannot be changed after it was first set',
           })),
         );
       const changedReferences = Object.keys(references).filter(

@@ -48,5 +48,5 @@ export const recordNotFound = (
     code,
     noun,
     id,
-    isId(id) ? '' : ` An id goes here.${search ? ` ${search} finds the ${noun}.` : ''}`,
+    isId(id) ? '' : ` The path takes an id.${search ? ` ${search} finds the ${noun}.` : ''}`,
   );
