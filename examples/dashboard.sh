@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A day at a travel agency, from both sides: what the dashboard writes, and what website, spreadsheet and agent do and see.
+# A day at a travel agency, from both sides: what the dashboard writes, and what a website, a spreadsheet and an agent do with it.
 #   DASHBOARD_TOKEN=the-token-that-the-start-printed ./dashboard.sh
 set -euo pipefail
-: "${DASHBOARD_TOKEN:?Which token? The start prints it}"
+: "${DASHBOARD_TOKEN:?Set DASHBOARD_TOKEN to the token that npm start prints}"
 export CRM_URL=${CRM_URL:-http://localhost:3000}
 V1=$CRM_URL/v1
 DASHBOARD=${DASHBOARD:-http://localhost:3001/dashboard/v1}

@@ -63,7 +63,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         operationId: 'rotateApiKey',
         summary: 'Rotate a key',
         description:
-          'Issues a key with the settings of the old one, which stays active for the overlap. A revoked, expired or already rotated key: 409 API_KEY_INACTIVE.',
+          'Issues a key with the settings of the old one, which stays active for the overlap. A revoked, expired or already rotated key returns 409 API_KEY_INACTIVE.',
         params: ApiKeyParams,
         body: ApiKeyRotate,
         response: { 201: json(IssuedApiKey, 'The new key, shown only in this response.') },

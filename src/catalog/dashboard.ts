@@ -89,7 +89,7 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
         operationId: 'restoreCatalogProduct',
         summary: 'Restore an archived product',
         description:
-          'Restores the product with all its data, within 30 days of its archiving. A product that is not archived: 409 CATALOG_PRODUCT_NOT_ARCHIVED.',
+          'Restores the product with all its data, within 30 days after it was archived. A product that is not archived returns 409 CATALOG_PRODUCT_NOT_ARCHIVED.',
         params: productParams,
         response: { 200: json(CatalogProduct, 'The product.') },
       },

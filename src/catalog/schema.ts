@@ -256,7 +256,7 @@ export type CatalogProductListQuery = z.infer<typeof CatalogProductListQuery>;
 
 export const CatalogProductParams = z.object({ productId: pathId('Id of the product.') });
 
-/** Only the dashboard API has what follows. */
+/** The schemas below belong to the dashboard API only. */
 
 export const RestorableCatalogProduct = CatalogProduct.extend({
   archivedAt: dateTime()

@@ -5,7 +5,7 @@ import { type Database, openDatabase } from '../db/pool/client.ts';
 import { joinEmbeddedPostgres } from '../db/server/embedded.ts';
 import { migrateDatabase } from '../db/server/migrate.ts';
 
-/** A wrong call of a command. Only its message is printed. */
+/** Wrong arguments of a command. Only the message is printed. */
 export class UsageError extends Error {}
 
 /** A command may read all rows of an organization in one statement. */

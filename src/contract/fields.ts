@@ -78,7 +78,7 @@ export const oneOf = <const Values extends readonly [string, ...string[]]>(value
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Whether the year has four digits. Text that is no timestamp passes: another rule rejects it. */
+/** Whether the year has four digits. Text that is not a timestamp passes: another rule rejects it. */
 const hasShortYear = (timestamp: string): boolean => {
   const time = Date.parse(timestamp);
   return Number.isNaN(time) || (time >= EARLIEST && time <= LATEST);
@@ -141,12 +141,12 @@ export const uuid = () =>
 
 export const id = () => z.string().meta({ examples: [EXAMPLE_ID] });
 
-/** The length is documented, not validated: text that is no id finds no record (404). */
+/** The length is documented, not validated: text that is not an id matches no record (404). */
 export const pathId = (description: string) => id().meta({ maxLength: 64, description });
 
 const DECIMAL_DIGITS = /^\d{1,16}$/;
 
-/** Anything but decimal digits stays text, and fails as no integer. */
+/** Anything but decimal digits stays text, and is rejected as not an integer. */
 const fromDigits = (value: unknown): unknown =>
   typeof value === 'string' && DECIMAL_DIGITS.test(value) ? Number(value) : value;
 
@@ -197,7 +197,7 @@ export const describedAs = <Shape extends z.ZodRawShape>(response: z.ZodRawShape
 export const createdOnce = () =>
   pastTimestamp()
     .optional()
-    .describe('At most 24 hours in the future; default: now. Written once: another value later is rejected.');
+    .describe('At most 24 hours in the future. Default: now. It cannot be changed later.');
 
 type Patched<Shape extends z.ZodRawShape> = {
   [Name in keyof Shape]: z.ZodOptional<Shape[Name] extends z.ZodDefault<infer Inner> ? Inner : Shape[Name]>;

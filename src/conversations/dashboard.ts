@@ -35,7 +35,7 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
     body: ConversationPut,
     patch: ConversationUpdate,
     listed: 'The newest thread of each chain, most recent message first, with the filters of /v1.',
-    note: '`rotatedFrom` joins the thread to the one that it continues; with null, it begins its own chain. A chain cannot fork or form a circle. The channel of a conversation that has messages cannot change between whatsapp and another.',
+    note: '`rotatedFrom` joins the thread to the one that it continues; with null, it begins its own chain. A chain cannot fork or form a cycle. The channel of a conversation that has messages cannot change between whatsapp and another.',
     functions: {
       list: listConversationRecords,
       get: getConversation,
@@ -53,7 +53,7 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
       schema: {
         operationId: 'getConversationTranscript',
         summary: 'Get the transcript of a conversation',
-        description: 'As in /v1, and each message with its `delivery`.',
+        description: 'The transcript as in /v1, where each message also has its `delivery`.',
         params: uuidParams('conversationId'),
         querystring: ConversationTranscriptQuery,
         response: { 200: json(ConversationTranscriptRecord, 'The transcript.') },

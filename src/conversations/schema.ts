@@ -120,7 +120,7 @@ export const ConversationParams = z.object({
   conversationId: pathId('Id of any thread of the conversation.'),
 });
 
-/** Only the dashboard API has what follows. */
+/** The schemas below belong to the dashboard API only. */
 
 export const ConversationRecord = Conversation.extend({
   rotatedFrom: field(id().nullable(), 'The thread that this one continues; null for the first of its chain.'),
@@ -209,7 +209,7 @@ const message = {
   senderName: name().nullish(),
   createdAt: pastTimestamp()
     .optional()
-    .describe('At most 24 hours in the future. Default: what the message has; now for a new one.'),
+    .describe('At most 24 hours in the future. Default: the stored value; for a new message, now.'),
   delivery: delivery(),
 };
 

@@ -199,7 +199,7 @@ export type CustomerListQuery = z.infer<typeof CustomerListQuery>;
 
 export const CustomerParams = z.object({ customerId: pathId('Id of the customer.') });
 
-/** Only the dashboard API has what follows. */
+/** The schemas below belong to the dashboard API only. */
 
 const erasedAt = () => field(dateTime().nullable(), 'When the content was erased; null if it was not.');
 const mergedInto = () =>

@@ -10,10 +10,10 @@ import { isCacheable } from './headers.ts';
 const namesTag = (ifNoneMatch: string, tag: string): boolean =>
   ifNoneMatch === '*' || ifNoneMatch.includes(tag);
 
-/** Whether the client of a 304 has a copy: `*` proves none. */
+/** Whether a 304 shows that the client has a copy: `*` does not. */
 export const provesCopy = ({ headers }: FastifyRequest): boolean => headers['if-none-match'] !== '*';
 
-/** Their responses are the current record, or a page. That of a POST is tagged only if it created a record. */
+/** Responses to these methods are the current record, or a page. A POST gets a tag only if it created a record. */
 const TAGGED: readonly string[] = ['GET', 'HEAD', 'PATCH', 'PUT'];
 
 const isRecord = (method: string, status: number): boolean =>
@@ -38,7 +38,7 @@ export function sendConditionally(app: FastifyInstance): void {
   });
 }
 
-/** Strong comparison, as RFC 9110 asks of If-Match: a weak tag never matches. */
+/** Strong comparison, as RFC 9110 requires for If-Match: a weak tag never matches. */
 const matches = (ifMatch: string, tag: string): boolean =>
   ifMatch.trim() === '*' || ifMatch.split(',').some((named) => named.trim() === tag);
 

@@ -30,7 +30,7 @@ export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (
   app.get('/livez', options, (_request, reply) => reply.send({ status: 'alive' }));
 
   app.get('/readyz', options, async (_request, reply) => {
-    // Not thrown, because it is no error to log.
+    // Not thrown, because thrown errors are logged.
     if (leaving?.aborted) {
       const { status, headers } = UNAVAILABLE;
       return reply.code(status).headers(headers).send(errorBody(UNAVAILABLE));

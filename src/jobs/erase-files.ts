@@ -2,7 +2,7 @@ import type { FileStorage } from '../files/storage.ts';
 import { erasedFilesAfter, NO_FILE, removeErasedFiles } from '../privacy/erased-files.repository.ts';
 import type { JobContext } from './context.ts';
 
-/** Removes files of erased customers that could not be removed at once. What fails again waits for the next run. */
+/** Removes files of erased customers that could not be removed at once. A file that fails again is retried in the next run. */
 export async function eraseFiles(
   context: JobContext & { storage: FileStorage },
 ): Promise<{ erasedFiles: number }> {

@@ -128,7 +128,7 @@ const object = (description: string, properties: object, ...required: string[]) 
   return { type: 'object', description, properties, required };
 };
 
-/** `code` is no enum, because a new code would break generated clients. */
+/** `code` is not an enum, because a new code would break generated clients. */
 export function errorSchemas(codes: readonly ErrorCode[]) {
   const code = text(`Stable: branch on it. One of these, or a later addition: ${codes.join(', ')}.`);
   const items = { $ref: '#/components/schemas/ErrorResponseDetail' };

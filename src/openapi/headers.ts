@@ -28,7 +28,7 @@ const REQUEST_DESCRIPTIONS: Record<string, [name: string, description: string, l
   Prefer: ['Prefer', '`handling=strict`: unknown fields and parameters are errors instead of being ignored.'],
   IfNoneMatch: [
     'If-None-Match',
-    'The `ETag` of your copy, or several separated by commas: 304 without a body if nothing has changed. A 304 does not count against the rate limit, within bounds; `*` counts.',
+    'The `ETag` of your copy, or several separated by commas: 304 without a body if nothing has changed. A 304 does not count against the rate limit, up to ten times the limit; a 304 for `*` counts.',
   ],
   IfMatch: [
     'If-Match',
@@ -36,7 +36,7 @@ const REQUEST_DESCRIPTIONS: Record<string, [name: string, description: string, l
   ],
   OnlyCreate: [
     'If-None-Match',
-    '`*`: the record is created, never replaced: 412 `PRECONDITION_FAILED` if it exists, even if it is archived.',
+    '`*` creates the record and never replaces it: 412 `PRECONDITION_FAILED` if it exists, even if it is archived.',
   ],
   IdempotencyKey: [
     'Idempotency-Key',

@@ -98,7 +98,7 @@ export const OpportunityListQuery = z
 
 export const OpportunityParams = z.object({ opportunityId: pathId('Id of the opportunity.') });
 
-/** Only the dashboard API has what follows. */
+/** The schemas below belong to the dashboard API only. */
 
 export const OpportunityRecord = Opportunity.extend({
   temperatureOverride: field(

@@ -112,7 +112,7 @@ function ownRoutes(untyped: FastifyInstance): void {
         operationId: 'closeOrganization',
         summary: 'Close an organization',
         description:
-          'Within a second, every instance rejects its keys. Writes of this API are 409 ORGANIZATION_CLOSED; reads still work. Until `purgeAt`, it can be reopened. Then it is 404, and a job deletes all its data and files. Closing a closed organization returns the same response.',
+          'Within a second, every instance rejects its keys. Writes in this API then return 409 ORGANIZATION_CLOSED; reads still work. Until `purgeAt`, the organization can be reopened. After that, it returns 404, and a job deletes all its data and files. Closing a closed organization returns the same response.',
         params: OrganizationParams,
         response: { 200: json(ClosedOrganization, 'The organization is closed.') },
       },
@@ -126,7 +126,7 @@ function ownRoutes(untyped: FastifyInstance): void {
       schema: {
         operationId: 'reopenOrganization',
         tags: ['Organizations'],
-        summary: 'Open a closed organization again',
+        summary: 'Reopen a closed organization',
         description:
           'All data is there again, and its keys work again within a second. After `purgeAt`: 404. An open organization stays as it is.',
         params: OrganizationParams,

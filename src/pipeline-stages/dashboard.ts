@@ -12,7 +12,7 @@ export const pipelineStageRoutes: FastifyPluginCallbackZod = (app, _options, don
     body: PipelineStagePut,
     patch: PipelineStageUpdate,
     listed: 'The columns of the pipeline, from left to right.',
-    note: '`key` is written once; another value is rejected.',
+    note: '`key` cannot be changed after the stage was created.',
     archived: 'Opportunities in the stage keep it, and still show its key.',
     conflicts: ['PIPELINE_STAGE_KEY_TAKEN'],
     functions: pipelineStageRecord,

@@ -15,7 +15,7 @@ export type PipelineStage = z.infer<typeof PipelineStage>;
 export const PipelineStagePut = z
   .object({
     key: text({ min: 1, max: 255 }).describe(
-      'Stable: integrations branch on it. Written once, and unique among the stages.',
+      'Stable: integrations branch on it. Unique among the stages; it cannot be changed later.',
     ),
     name: text({ min: 1, max: 255 }).describe('The name of the column.'),
     position: integer().default(0),

@@ -79,7 +79,7 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
         operationId: 'openQuote',
         summary: 'Count an opening of a quote',
         description:
-          'Adds one to `openCount`; `firstOpenedAt` becomes the earliest opening, `lastOpenedAt` the latest. A quote that is not published: 409 QUOTE_NOT_PUBLISHED.',
+          'Adds one to `openCount`; `firstOpenedAt` becomes the earliest opening, `lastOpenedAt` the latest. A quote that is not published returns 409 QUOTE_NOT_PUBLISHED.',
         params,
         body: QuoteOpen,
         response: { 200: json(Quote, 'The quote as it is now.') },
@@ -121,7 +121,9 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
 const removeFile = ({ scope, log }: FastifyRequest, storage: FileStorage, id: string): Promise<void> =>
   storage
     .remove(storageKey(scope.organizationId, id))
-    .catch((err: unknown) => log.warn({ err, attachmentId: id }, 'a file stays until the files are swept'));
+    .catch((err: unknown) =>
+      log.warn({ err, attachmentId: id }, 'a file without an attachment stays until the next sweep'),
+    );
 
 /** The hash of an upload's parts and file. */
 const bodyHashOf = (description: AttachmentDescription, { sha256 }: StoredFile): Buffer =>

@@ -95,7 +95,7 @@ export const QuoteAttachmentList = z
 
 export const QuoteParams = z.object({ quoteId: pathId('Id of the quote.') });
 
-/** Only the dashboard API has what follows. */
+/** The schemas below belong to the dashboard API only. */
 
 export const QuoteRecordListQuery = QuoteListQuery.extend({
   token: textFilter('The quote of this public link.', 255),
@@ -115,9 +115,7 @@ export const QuotePut = z
     publishedAt: timestamp().nullish().describe('Default: the stored value; the first publication sets it.'),
     token: text({ min: 1, max: 255 })
       .optional()
-      .describe(
-        'Default: generated. Unique among the quotes. Written once: another value later is rejected.',
-      ),
+      .describe('Default: generated. Unique among the quotes. It cannot be changed later.'),
     openCount: integer().min(0, 'must be at least 0').optional().describe(onCreation),
     firstOpenedAt: pastTimestamp().nullish().describe(onCreation),
     lastOpenedAt: pastTimestamp().nullish().describe(onCreation),

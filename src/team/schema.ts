@@ -35,7 +35,7 @@ export const TeamMemberList = page(TeamMember).meta({ id: 'TeamMemberList' });
 
 export const TeamMemberListQuery = z.object(recordQuery());
 
-/** Only the dashboard API has what follows. */
+/** The schemas below belong to the dashboard API only. */
 
 export const TeamMemberPut = z
   .object({

@@ -4,7 +4,7 @@ import { isSafeToRepeat, isTransient } from './errors.ts';
 
 const WRITE_RETRIES = 3;
 
-/** 25 to 400 ms; random, so that clients do not return at once. */
+/** 25 to 400 ms; random, so that clients do not retry at the same time. */
 const backoff = (attempt: number): number => Math.min(400, 50 * 2 ** attempt) * (0.5 + Math.random() / 2);
 
 export async function retry<Result>(

@@ -184,8 +184,8 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     return { where: both, counted: others.length === 0 ? documents : sql`${table} where ${both}` };
   }
 
-  // The text has MAX_LIMIT besides the parameter, and a first page has no offset: with parameters alone, PostgreSQL expects a
-  // tenth of the table, and plans again at each run.
+  // The SQL also has MAX_LIMIT as a constant, and a first page has no offset: with parameters alone, PostgreSQL would
+  // estimate a tenth of the table, and plan again at each run.
   function pageOf(where: SQL, skips: boolean, isPlanned: boolean, total: SQL | undefined): SQL<PageRow> {
     const offset = skips ? sql`offset ${sql.placeholder('offset')}` : sql``;
     const cut = (value: SQL): SQL => sql`select * from (
