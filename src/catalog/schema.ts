@@ -11,6 +11,8 @@ import {
   id,
   longText,
   name,
+  nullableNumber,
+  nullableText,
   oneOf,
   page,
   patchOf,
@@ -43,20 +45,11 @@ const product = {
   budgetTier: field(budgetTier().nullable(), 'The price class, as the agency sets it; null if not set.'),
   capacityMin: field(z.int32().nullable(), 'The minimum number of travellers; null if there is none.', 2),
   capacityMax: field(z.int32().nullable(), 'The maximum number of travellers; null if there is none.', 16),
-  coverImage: field(z.string().nullable(), 'Image reference; catalog images are in a public store.'),
-  currency: field(
-    z.string().nullable(),
-    'The currency of the prices, three characters as in ISO 4217.',
-    'USD',
-  ),
-  description: field(z.string().nullable(), 'The full description, for customers.'),
-  shortDescription: field(
-    z.string().nullable(),
-    'A sentence or two, for lists and cards.',
-    'Lagos, bosques y volcanes.',
-  ),
-  specialConditions: field(
-    z.string().nullable(),
+  coverImage: nullableText('Image reference; catalog images are in a public store.'),
+  currency: nullableText('The currency of the prices, three characters as in ISO 4217.', 'USD'),
+  description: nullableText('The full description, for customers.'),
+  shortDescription: nullableText('A sentence or two, for lists and cards.', 'Lagos, bosques y volcanes.'),
+  specialConditions: nullableText(
     'Conditions that customers must know before they buy, such as cancellation terms.',
   ),
   destinations: field(z.array(z.string()), 'The destinations. Only the dashboard sets them.', [
@@ -64,31 +57,23 @@ const product = {
     'San Martín de los Andes',
   ]),
   durationDays: field(z.int32().nullable(), 'The duration in whole days.', 8),
-  durationHours: field(
-    z.number().nullable(),
-    'The duration in hours. Only the dashboard sets that of a variant.',
-  ),
+  durationHours: nullableNumber('The duration in hours. Only the dashboard sets that of a variant.'),
   includes: field(z.array(z.string()), 'What the price includes, one item per entry.', [
     'Hotel',
     'Traslados',
   ]),
   excludes: field(z.array(z.string()), 'What the price excludes, one item per entry.', ['Vuelos']),
   gallery: field(z.array(z.string()), 'References of further images; catalog images are in a public store.'),
-  externalReferenceCode: field(
-    z.string().nullable(),
+  externalReferenceCode: nullableText(
     "The agency's own code for the product. Use it to sync without storing ids; the list has a filter for it.",
     'PAT-08',
   ),
-  fromPrice: field(
-    z.number().nullable(),
-    'The lowest price, in `currency`, for the unit in `pricingMode`.',
-    1450,
-  ),
-  priceMax: field(z.number().nullable(), 'The highest price, in `currency`, for the unit in `pricingMode`.'),
-  operator: field(z.string().nullable(), 'The company that operates the trip.'),
-  priceBasis: field(z.string().nullable(), 'The basis of the price, such as double occupancy.'),
-  validFrom: field(z.string().nullable(), 'Text as it was sent, such as a calendar date.', '2026-12-01'),
-  validUntil: field(z.string().nullable(), 'Text as it was sent, such as a calendar date.', '2027-03-31'),
+  fromPrice: nullableNumber('The lowest price, in `currency`, for the unit in `pricingMode`.', 1450),
+  priceMax: nullableNumber('The highest price, in `currency`, for the unit in `pricingMode`.'),
+  operator: nullableText('The company that operates the trip.'),
+  priceBasis: nullableText('The basis of the price, such as double occupancy.'),
+  validFrom: nullableText('Text as it was sent, such as a calendar date.', '2026-12-01'),
+  validUntil: nullableText('Text as it was sent, such as a calendar date.', '2027-03-31'),
 };
 
 export const CatalogProductVariant = z

@@ -178,6 +178,12 @@ export const field = <Field extends z.ZodType>(
   example?: z.output<Field>,
 ): Field => field.meta({ ...(example !== undefined && { examples: [example] }), description: meaning });
 
+export const nullableText = (meaning: string, example?: string) =>
+  field(z.string().nullable(), meaning, example);
+
+export const nullableNumber = (meaning: string, example?: number) =>
+  field(z.number().nullable(), meaning, example);
+
 const descriptionOf = (field: unknown): string | undefined =>
   (field as z.ZodType).description ??
   (field instanceof z.ZodOptional || field instanceof z.ZodNullable || field instanceof z.ZodDefault

@@ -9,6 +9,7 @@ import {
   limit,
   longText,
   name,
+  nullableText,
   page,
   pastTimestamp,
   patchOf,
@@ -30,24 +31,15 @@ export const Conversation = z
       'The identifier of the contact on the channel: a telephone number or a handle.',
       '+5215512345678',
     ),
-    contactName: field(z.string().nullable(), 'The name of the contact on the channel.', 'Ana'),
+    contactName: nullableText('The name of the contact on the channel.', 'Ana'),
     customerId: field(id().nullable(), 'The customer of the conversation; null if unknown.'),
-    customerName: field(
-      z.string().nullable(),
-      'The name of the customer, even if the customer is archived.',
-      'Ana Peña',
-    ),
-    activityState: field(
-      z.string().nullable(),
+    customerName: nullableText('The name of the customer, even if the customer is archived.', 'Ana Peña'),
+    activityState: nullableText(
       'Who has to act next. The agency chooses the values. New values can appear.',
       'waiting_for_agency',
     ),
-    controlledBy: field(
-      z.string().nullable(),
-      'Who handles the thread: the agent, or a team member who took over.',
-      'agent',
-    ),
-    language: field(z.string().nullable(), 'The language of the conversation.', 'es'),
+    controlledBy: nullableText('Who handles the thread: the agent, or a team member who took over.', 'agent'),
+    language: nullableText('The language of the conversation.', 'es'),
     lastMessageAt: field(
       dateTime().nullable(),
       'The timestamp of the newest message. The list has this order, newest first.',
@@ -79,7 +71,7 @@ export const ConversationMessage = z
     createdAt: field(dateTime(), 'When it was created.'),
     direction: field(z.string(), '`inbound`: written by the contact. New values can appear.', 'inbound'),
     messageType: field(z.string(), 'The type of the message, such as text. New values can appear.', 'text'),
-    senderName: field(z.string().nullable(), 'The name of the sender, if known.', 'Ana'),
+    senderName: nullableText('The name of the sender, if known.', 'Ana'),
   })
   .meta({ id: 'ConversationMessage' });
 export type ConversationMessage = z.infer<typeof ConversationMessage>;

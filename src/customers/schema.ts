@@ -8,6 +8,7 @@ import {
   field,
   id,
   name,
+  nullableText,
   oneOf,
   page,
   pathId,
@@ -31,12 +32,11 @@ export const CustomerContact = z
       'The identifier on the channel: a telephone number in E.164 for whatsapp and telefono, any other value as it was sent.',
       '+5215512345678',
     ),
-    displayName: field(
-      z.string().nullable(),
+    displayName: nullableText(
       'The name on the channel, from the latest conversation with the contact or, later, from the dashboard.',
       'Ana',
     ),
-    phoneNumber: field(z.string().nullable(), 'In E.164, for whatsapp and telefono.', '+5215512345678'),
+    phoneNumber: nullableText('In E.164, for whatsapp and telefono.', '+5215512345678'),
   })
   .meta({ id: 'CustomerContact' });
 export type CustomerContact = z.infer<typeof CustomerContact>;
@@ -44,21 +44,13 @@ export type CustomerContact = z.infer<typeof CustomerContact>;
 export const Customer = z
   .object({
     id: field(id(), 'Opaque, immutable identifier.'),
-    firstName: field(z.string().nullable(), 'The given name; null if unknown.', 'Ana'),
-    lastName: field(z.string().nullable(), 'The family name; null if unknown.', 'Peña'),
-    displayName: field(
-      z.string().nullable(),
-      'First and last name joined; null for an anonymous lead.',
-      'Ana Peña',
-    ),
-    city: field(
-      z.string().nullable(),
-      'The city where the person lives, as it was sent.',
-      'Ciudad de México',
-    ),
-    country: field(z.string().nullable(), 'The country where the person lives, as it was sent.', 'México'),
+    firstName: nullableText('The given name; null if unknown.', 'Ana'),
+    lastName: nullableText('The family name; null if unknown.', 'Peña'),
+    displayName: nullableText('First and last name joined; null for an anonymous lead.', 'Ana Peña'),
+    city: nullableText('The city where the person lives, as it was sent.', 'Ciudad de México'),
+    country: nullableText('The country where the person lives, as it was sent.', 'México'),
     preferredLanguage: field(language().nullable(), 'The language to write in.'),
-    summary: field(z.string().nullable(), 'What the agency should know about the person.'),
+    summary: nullableText('What the agency should know about the person.'),
     tags: field(z.array(z.string()), 'Labels of the agency. The list of customers has a filter for them.', [
       'luna de miel',
     ]),

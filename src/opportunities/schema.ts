@@ -9,6 +9,8 @@ import {
   id,
   integer,
   name,
+  nullableNumber,
+  nullableText,
   oneOf,
   page,
   patchOf,
@@ -26,22 +28,17 @@ const temperature = () => oneOf(['hot', 'warm', 'cold', 'unknown', 'discarded'])
 export const Opportunity = z
   .object({
     id: field(id(), 'Opaque, immutable identifier.'),
-    title: field(z.string().nullable(), 'A short title for people.', 'Patagonia, familia Peña'),
-    shortRef: field(z.string().nullable(), "The agency's short reference, for people.", 'OP-1042'),
-    destination: field(z.string().nullable(), 'Where the customer wants to go, as it was sent.', 'Bariloche'),
+    title: nullableText('A short title for people.', 'Patagonia, familia Peña'),
+    shortRef: nullableText("The agency's short reference, for people.", 'OP-1042'),
+    destination: nullableText('Where the customer wants to go, as it was sent.', 'Bariloche'),
     customerId: field(id().nullable(), 'The customer of the lead; null if unknown.'),
-    customerName: field(
-      z.string().nullable(),
-      'The name of the customer, even if the customer is archived.',
-      'Ana Peña',
-    ),
+    customerName: nullableText('The name of the customer, even if the customer is archived.', 'Ana Peña'),
     sellerMemberId: field(id().nullable(), 'The team member who sells; null if nobody is assigned.'),
-    sellerName: field(z.string().nullable(), 'The name of the team member who sells.', 'Lucía Romero'),
-    budgetMin: field(z.number().nullable(), 'The lower limit of the budget, in `budgetCurrency`.', 2500),
-    budgetMax: field(z.number().nullable(), 'The upper limit of the budget, in `budgetCurrency`.', 4000),
-    budgetCurrency: field(z.string().nullable(), 'The currency of the budget, three characters.', 'USD'),
-    checkInDate: field(
-      z.string().nullable(),
+    sellerName: nullableText('The name of the team member who sells.', 'Lucía Romero'),
+    budgetMin: nullableNumber('The lower limit of the budget, in `budgetCurrency`.', 2500),
+    budgetMax: nullableNumber('The upper limit of the budget, in `budgetCurrency`.', 4000),
+    budgetCurrency: nullableText('The currency of the budget, three characters.', 'USD'),
+    checkInDate: nullableText(
       'Text as the agency wrote it. A calendar date such as 2027-01-15 is recommended.',
       '2027-01-15',
     ),
@@ -52,8 +49,7 @@ export const Opportunity = z
       'A sales status that the dashboard writes; the agency chooses the values. It is independent of the pipeline column, `stage`. New values can appear.',
       'qualified',
     ),
-    stage: field(
-      z.string().nullable(),
+    stage: nullableText(
       'The key of the pipeline column. Agencies rename columns, but the key stays: branch on it.',
       'negotiation',
     ),
