@@ -5,6 +5,7 @@ import { ApiError, type ErrorCode } from '../contract/errors.ts';
 import { page } from '../contract/fields.ts';
 import type { OrganizationScope } from '../db/pool/scope.ts';
 import type { Archived } from '../db/repository/archive.ts';
+import type { Get } from '../db/repository/get.ts';
 import type { Page } from '../db/repository/list.ts';
 import type { Put } from '../db/repository/put.ts';
 import type { Json } from '../db/sql/json.ts';
@@ -14,20 +15,15 @@ import { ArchivedRecord, OrganizationParams, uuidParams } from './params.ts';
 
 /** Routes of a record whose id the caller generates: list, GET, PUT, PATCH and DELETE. */
 
-type RecordRoutes<
-  Response extends z.ZodType,
-  Query extends z.ZodType,
-  Body extends z.ZodType,
-  Patch extends z.ZodType,
-> = {
+type Schemas = { record: z.ZodType; query: z.ZodType; body: z.ZodType; patch: z.ZodType };
+
+type Write<Input, Result> = (scope: OrganizationScope, id: string, input: Input) => Promise<Result>;
+
+type RecordRoutes<S extends Schemas> = S & {
   /** `/pipeline-stages`, the list of `listPipelineStages`. */
   path: string;
   /** `a pipeline stage`, the record of `putPipelineStage` and `pipelineStageId`. */
   title: string;
-  record: Response;
-  query: Query;
-  body: Body;
-  patch: Patch;
   /** The description of the list. */
   listed: string;
   /** A sentence for PUT and PATCH. */
@@ -37,18 +33,17 @@ type RecordRoutes<
   /** Codes of a rejected PUT. */
   conflicts?: ErrorCode[];
   functions: {
-    list: (scope: OrganizationScope, query: z.output<Query>) => Promise<Json<Page<z.output<Response>>>>;
-    get: (scope: OrganizationScope, id: string) => Promise<Json<z.output<Response>>>;
-    /** `get` under the record's lock. */
-    lock: (scope: OrganizationScope, id: string) => Promise<Json<z.output<Response>>>;
-    put: (scope: OrganizationScope, id: string, input: z.output<Body>) => Promise<Put<z.output<Response>>>;
-    update: (
+    list: (
       scope: OrganizationScope,
-      id: string,
-      input: z.output<Patch>,
-    ) => Promise<Json<z.output<Response>>>;
+      query: z.output<S['query']>,
+    ) => Promise<Json<Page<z.output<S['record']>>>>;
+    get: Get<z.output<S['record']>>;
+    /** `get` under the record's lock. */
+    lock: Get<z.output<S['record']>>;
+    put: Write<z.output<S['body']>, Put<z.output<S['record']>>>;
+    update: Write<z.output<S['patch']>, Json<z.output<S['record']>>>;
     /** Without it there is no DELETE. */
-    archive?: (scope: OrganizationScope, id: string) => Promise<Json<Archived>>;
+    archive?: Get<Archived>;
     notFound: ErrorCode;
   };
 };
@@ -64,14 +59,9 @@ const orUndefined = (error: unknown): undefined => {
 
 const sentences = (...parts: readonly (string | undefined)[]): string => parts.filter(Boolean).join(' ');
 
-export function recordRoutes<
-  Response extends z.ZodType,
-  Query extends z.ZodType,
-  Body extends z.ZodType,
-  Patch extends z.ZodType,
->(
+export function recordRoutes<S extends Schemas>(
   untyped: FastifyInstance,
-  { path, title, record, query, body, patch, ...texts }: RecordRoutes<Response, Query, Body, Patch>,
+  { path, title, record, query, body, patch, ...texts }: RecordRoutes<S>,
 ): void {
   const app = untyped.withTypeProvider<ZodTypeProvider>();
   const { listed, note, archived = '', conflicts = [] } = texts;
@@ -94,7 +84,7 @@ export function recordRoutes<
         response: { 200: json(page(record).meta({ id: `${name}RecordList` }), 'A page of the list.') },
       },
     },
-    async (request) => list(request.scope, request.query as z.output<Query>),
+    async (request) => list(request.scope, request.query as z.output<S['query']>),
   );
 
   app.get(
@@ -138,7 +128,7 @@ export function recordRoutes<
         request,
         reply,
         (scope) => lock(scope, id).catch(orUndefined),
-        (scope) => put(scope, id, request.body as z.output<Body>),
+        (scope) => put(scope, id, request.body as z.output<S['body']>),
       );
     },
   );
@@ -161,7 +151,7 @@ export function recordRoutes<
     },
     async (request) =>
       ifMatch(request, lock, String(request.params[idName]), (scope, id) =>
-        update(scope, id, request.body as z.output<Patch>),
+        update(scope, id, request.body as z.output<S['patch']>),
       ),
   );
 

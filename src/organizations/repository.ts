@@ -4,6 +4,7 @@ import { ApiError, notFound } from '../contract/errors.ts';
 import type { Database } from '../db/pool/client.ts';
 import { type Caller, type OrganizationScope, type Queries, scopeTo } from '../db/pool/scope.ts';
 import {
+  type Fields,
   fieldsOf,
   isId,
   isoTime,
@@ -37,11 +38,6 @@ const isThere = sql`${organizations.purgeBeganAt} is null and (${isOver}) is not
 
 const purgeAt = isoTime(inUtc(sql`${inUtc(organizations.closedAt)} + ${RETENTION}`));
 const view = { table: organizations, fields: fieldsOf(Organization, organizations, { purgeAt }) };
-const closedView = {
-  table: organizations,
-  fields: fieldsOf(ClosedOrganization, organizations, { closedAt: organizations.closedAt, purgeAt }),
-};
-
 const createStatement = prepared(
   'organizations.create',
   ($: Params<{ id: string; name: string }>): SQL<{ body: Json<Organization> }> => sql`
@@ -130,45 +126,39 @@ export async function updateOrganization(
   throw organizationNotFound(id);
 }
 
-const closeStatement = prepared(
-  'organizations.close',
-  ($: Params<{ id: string }>): SQL<{ body: Json<ClosedOrganization> }> => sql`
-    with written as (update ${organizations} set closed_at = least(${organizations.closedAt}, now())
-      where ${organizations.id} = ${$.id} and ${isThere} returning *) ${written(closedView)}`,
-);
+function defineClosing<T>(
+  name: string,
+  fields: Fields<T>,
+  closedAt: SQL,
+): (scope: OrganizationScope) => Promise<Json<T>> {
+  const statement = prepared(
+    name,
+    ($: Params<{ id: string }>): SQL<{ body: Json<T> }> => sql`
+      with written as (update ${organizations} set closed_at = ${closedAt}
+        where ${organizations.id} = ${$.id} and ${isThere} returning *) ${written({ table: organizations, fields })}`,
+  );
+  return async ({ db, organizationId: id }) => {
+    const [row] = await db.write(statement, { id });
+    if (!row) throw organizationNotFound(id);
+    return row.body;
+  };
+}
 
 /**
  * Closes the organization. If it is closed already, nothing changes.
  * @throws ORGANIZATION_NOT_FOUND
  */
-export async function closeOrganization({
-  db,
-  organizationId: id,
-}: OrganizationScope): Promise<Json<ClosedOrganization>> {
-  const [row] = await db.write(closeStatement, { id });
-  if (!row) throw organizationNotFound(id);
-  return row.body;
-}
-
-const reopenStatement = prepared(
-  'organizations.reopen',
-  ($: Params<{ id: string }>): SQL<{ body: Json<Organization> }> => sql`
-    with written as (update ${organizations} set closed_at = null
-      where ${organizations.id} = ${$.id} and ${isThere} returning *) ${written(view)}`,
+export const closeOrganization = defineClosing(
+  'organizations.close',
+  fieldsOf(ClosedOrganization, organizations, { closedAt: organizations.closedAt, purgeAt }),
+  sql`least(${organizations.closedAt}, now())`,
 );
 
 /**
  * Reopens a closed organization. If it is open already, nothing changes.
  * @throws ORGANIZATION_NOT_FOUND also after its retention
  */
-export async function reopenOrganization({
-  db,
-  organizationId: id,
-}: OrganizationScope): Promise<Json<Organization>> {
-  const [row] = await db.write(reopenStatement, { id });
-  if (!row) throw organizationNotFound(id);
-  return row.body;
-}
+export const reopenOrganization = defineClosing('organizations.reopen', view.fields, sql`null`);
 
 /** Stored responses without an organization, such as that of its creation, have this id. */
 const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
