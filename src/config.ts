@@ -3,12 +3,12 @@ import { z } from 'zod';
 
 /** `npm run docs` generates the table in docs/operating.md from these descriptions. */
 
-const integer = (minimum: number, maximum: number) =>
-  z.coerce
-    .number(`must be an integer from ${minimum} to ${maximum}`)
-    .int(`must be an integer from ${minimum} to ${maximum}`)
-    .min(minimum, `must be an integer from ${minimum} to ${maximum}`)
-    .max(maximum, `must be an integer from ${minimum} to ${maximum}`);
+const integer = (minimum: number, maximum: number) => {
+  const rule = `must be an integer from ${minimum} to ${maximum}`;
+  return z.coerce.number(rule).int(rule).min(minimum, rule).max(maximum, rule);
+};
+
+const postgresUrl = () => z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL');
 
 const secret = () => z.string().min(32, 'must have at least 32 characters');
 
@@ -38,14 +38,10 @@ export const Environment = z.object({
     .union([httpUrl(), z.email()], 'must be an email address or an http or https URL')
     .optional()
     .describe('Support contact in the OpenAPI document: an email address or a URL.'),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
+  DATABASE_URL: postgresUrl()
     .optional()
     .describe('PostgreSQL 15 or later. Default: an embedded PostgreSQL 18 in `DATA_DIR`, with demo data.'),
-  DATABASE_DIRECT_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
+  DATABASE_DIRECT_URL: postgresUrl()
     .optional()
     .describe(
       'The same database without a transaction pooler, for migrations and the locks of jobs. Default: `DATABASE_URL`.',

@@ -117,7 +117,10 @@ async function start(config: Config): Promise<void> {
   closing(() => Promise.all(servers.map((server) => stopListening(server).then(() => server.close()))));
   await listen(app, { host: config.HOST, port: config.PORT });
 
-  const generatedToken = embedded && !config.DASHBOARD_TOKEN ? await ownDashboardToken(config) : undefined;
+  const generatedToken =
+    embedded && !config.DASHBOARD_TOKEN
+      ? await persistedSecret(join(config.DATA_DIR, 'dashboard-token'), () => randomBase62(32))
+      : undefined;
   const dashboardToken = config.DASHBOARD_TOKEN ?? generatedToken;
   const dashboard = await buildDashboardApp({
     db,
@@ -140,9 +143,6 @@ async function start(config: Config): Promise<void> {
     ...(generatedToken === undefined ? [] : [`  Its token  ${generatedToken}`]),
   ]);
 }
-
-const ownDashboardToken = (config: Config): Promise<string> =>
-  persistedSecret(join(config.DATA_DIR, 'dashboard-token'), () => randomBase62(32));
 
 async function limiterOf({ REDIS_URL: url }: Config, logger: FastifyBaseLogger): Promise<Limiter> {
   if (!url) return memoryLimiter();

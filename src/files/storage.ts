@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { serviceUnavailable } from '../contract/errors.ts';
 import { UUID } from '../contract/fields.ts';
+import { isId } from '../db/sql/ids.ts';
 import type { LinkedFile } from './links.ts';
 
 /** Stores the bytes of attachments. Keys are `organizationId/attachmentId`. */
@@ -27,7 +28,6 @@ export type StoredEntry = {
 export const storageKey = (organizationId: string, attachmentId: string): string =>
   `${organizationId}/${attachmentId}`;
 
-const FOLDER = new RegExp(`^${UUID}$`);
 const KEY = new RegExp(`^(${UUID})/(${UUID})(\\.${UUID}\\.partial)?$`);
 
 export function storedEntry(key: string, modifiedAt: Date): StoredEntry | undefined {
@@ -71,7 +71,7 @@ export const diskStorage = (root: string): FileStorage => ({
   },
   async *list(organizationId) {
     for await (const folder of organizationId === undefined ? namesIn(root) : [organizationId]) {
-      if (!FOLDER.test(folder)) continue;
+      if (!isId(folder)) continue;
       for await (const name of namesIn(join(root, folder))) {
         const found = await stat(join(root, folder, name)).catch(unlessNotFound);
         const entry = found && storedEntry(`${folder}/${name}`, found.mtime);

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import pino from 'pino';
-import { UUID } from '../contract/fields.ts';
 import { DatabaseTimeout, sqlState, violatedConstraint } from '../db/pool/errors.ts';
 import type { OrganizationScope } from '../db/pool/scope.ts';
+import { isId } from '../db/sql/ids.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -64,12 +64,10 @@ export function everySecond<Name extends string>(
   };
 }
 
-const ID = new RegExp(`^${UUID}$`);
-
 /** The organization of the key; on dashboard routes that of the path, which may not exist. */
 function organizationOf({ scope, params }: FastifyRequest): string | undefined {
   const id = (params as { organizationId?: string } | undefined)?.organizationId;
-  return (scope as OrganizationScope | undefined)?.organizationId ?? (ID.test(id ?? '') ? id : undefined);
+  return (scope as OrganizationScope | undefined)?.organizationId ?? (isId(id ?? '') ? id : undefined);
 }
 
 export const about = (request: FastifyRequest) => ({
