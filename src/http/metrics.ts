@@ -1,12 +1,11 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { KeyCache } from '../api-keys/cache.ts';
 import type { Database } from '../db/pool/client.ts';
 
 /** One series for all unknown paths, because clients can send any path with any method. */
 const UNKNOWN = { method: 'any', route: 'unknown' };
 
-type Sources = { db: Database; keys: Pick<KeyCache, 'stats'> };
+type Sources = { db: Database; keys: { stats: () => { hits: number; misses: number } } };
 
 export type Metrics = ReturnType<typeof createMetrics>;
 

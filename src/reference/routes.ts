@@ -25,12 +25,12 @@ const llmsText = (title: string, address: string, hasGuide: boolean): string =>
     '',
     ...(hasGuide
       ? [
-          `- [Guide](${address}/docs/guide.md): how to use the API, all chapters as one text`,
+          `- [Guide](${address}/docs/guide.md): how to use the API, with all chapters in one text`,
           `- [MCP server](${address}/mcp): the operations of the API as tools, with the same key`,
         ]
       : []),
     `- [OpenAPI document](${address}/openapi.json): every operation with its fields, limits and errors`,
-    `- [Reference page](${address}/docs/): the same for people`,
+    `- [Reference page](${address}/docs/): the same document as a web page`,
     '',
   ].join('\n');
 
