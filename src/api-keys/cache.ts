@@ -6,12 +6,7 @@ import { idAmongAll } from '../db/sql/ids.ts';
 import { hashKey } from './api-key.ts';
 import { findKeys, type KnownKey, saveKeyUsage } from './repository.ts';
 
-export type KeyCache = {
-  /** Undefined for a key that is unknown, expired or revoked. A promise only if the database is asked. */
-  find: (key: string) => KnownKey | undefined | Promise<KnownKey | undefined>;
-  stats: () => { hits: number; misses: number };
-  close: () => Promise<void>;
-};
+export type KeyCache = ReturnType<typeof openKeyCache>;
 
 export type KeyCacheOptions = {
   db: Queries;
@@ -74,7 +69,7 @@ function batchLookups(findKey: (hashes: string[]) => Promise<Map<string, KnownKe
 }
 
 /** Unknown keys are not cached, so that a new key works at once. */
-export function openKeyCache(options: KeyCacheOptions): KeyCache {
+export function openKeyCache(options: KeyCacheOptions) {
   const { db, logger, now = () => performance.now(), date = Date.now, capacity = CAPACITY } = options;
   const memory = new LruMap<{ key: KnownKey; until: number }>(capacity);
   const inUse = new Map<string, number>();
@@ -134,7 +129,8 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
   const saves = setInterval(saveUsage, USAGE_INTERVAL_MS).unref();
 
   return {
-    find(key) {
+    /** Undefined for a key that is unknown, expired or revoked. A promise only if the database is asked. */
+    find(key: string): KnownKey | undefined | Promise<KnownKey | undefined> {
       const hash = hashKey(key);
       const at = now();
       const cached = memory.get(hash);
@@ -147,7 +143,7 @@ export function openKeyCache(options: KeyCacheOptions): KeyCache {
       return lookUp(hash).then((found) => found && used(found));
     },
     stats: () => ({ ...counts }),
-    async close() {
+    async close(): Promise<void> {
       clearInterval(refreshes);
       clearInterval(saves);
       await saveUsage();

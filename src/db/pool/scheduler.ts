@@ -3,13 +3,7 @@ import type { Deadline } from './deadline.ts';
 
 type Leaving = Pick<Deadline, 'leave'>;
 
-export type Scheduler = {
-  /** @throws Rejection if the queue is full, or if the work waited too long in a flooded queue */
-  run: <Result>(queue: string, work: () => Promise<Result>, deadline?: Leaving) => Promise<Result>;
-  /** Why the next task of the queue would be rejected, or undefined. */
-  rejection: (queue: string) => Rejection | undefined;
-  stats: () => { running: number; waiting: number };
-};
+export type Scheduler = ReturnType<typeof createScheduler>;
 
 export type SchedulerOptions = {
   /** Tasks that may run at once, and that may wait, in all queues together. */
@@ -44,11 +38,7 @@ const mayTake = (own: number, free: number): boolean => own < free;
  * While 200 clients search for a common term, another organization's get has 23 to 26 times the p99 of a get alone; without
  * the scheduler 279 to 468 times (`npm run bench:fairness -- --only 1b`, with and without it in alternation).
  */
-export function createScheduler({
-  capacity,
-  maxWaiting,
-  now = () => performance.now(),
-}: SchedulerOptions): Scheduler {
+export function createScheduler({ capacity, maxWaiting, now = () => performance.now() }: SchedulerOptions) {
   const queues = new Map<string, Queue>();
   let waitingQueues: Queue[] = [];
   let running = 0;
@@ -151,7 +141,8 @@ export function createScheduler({
   }
 
   return {
-    async run(name, work, deadline = {}) {
+    /** @throws Rejection if the queue is full, or if the work waited too long in a flooded queue */
+    async run<Result>(name: string, work: () => Promise<Result>, deadline: Leaving = {}): Promise<Result> {
       const queue = queueOf(name);
       if (queue.waiting.length === 0 && mayTake(queue.running, capacity - running)) takeSlot(queue);
       else if (!isFull(queue)) await waitForSlot(queue, deadline);
@@ -161,7 +152,8 @@ export function createScheduler({
       }
       return runInSlot(queue, work);
     },
-    rejection(name) {
+    /** Why the next task of the queue would be rejected, or undefined. */
+    rejection(name: string): Rejection | undefined {
       const queue = queues.get(name);
       return queue && queue.waiting.length > 0 && isFull(queue) ? REJECTIONS.full : undefined;
     },
