@@ -1,20 +1,12 @@
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { randomBase62 } from '../contract/base62.ts';
-import { type FileLinks, type LinkSecrets, ownLinks } from './links.ts';
+import { ownLinks } from './links.ts';
 import { persistedSecret } from './secret.ts';
-import { diskStorage, type FileStorage } from './storage.ts';
-
-export type OpenFiles = {
-  storage: FileStorage;
-  links: FileLinks;
-  /** Set for the disk storage, whose files this service serves itself. */
-  serve: { root: string; secrets: LinkSecrets } | undefined;
-  close: () => Promise<void>;
-};
+import { diskStorage } from './storage.ts';
 
 /** @param publicUrl where clients reach this service, for links to files on its disk */
-export async function openFiles(config: Config, publicUrl: string): Promise<OpenFiles> {
+export async function openFiles(config: Config, publicUrl: string) {
   const ttlSeconds = config.SIGNED_URL_TTL_SECONDS;
   if (config.FILE_STORAGE !== 'disk') {
     const { openS3 } = await import('./s3.ts');
@@ -31,6 +23,7 @@ export async function openFiles(config: Config, publicUrl: string): Promise<Open
   return {
     storage: diskStorage(root),
     links: ownLinks({ secrets, publicUrl, ttlSeconds }),
+    /** The service itself serves the files of the disk storage. */
     serve: { root, secrets },
     close: async () => undefined,
   };
