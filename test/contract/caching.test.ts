@@ -65,7 +65,7 @@ test('the walk has every GET of both routers, and no other', async () => {
 });
 
 test('two bodies have one tag exactly when they are the same bytes, as text or as a Buffer', () => {
-  const body = fc.string({ unit: 'binary', maxLength: 20 });
+  const body = fc.string({ unit: fc.nat(0x10ffff).map((code) => String.fromCodePoint(code)), maxLength: 20 });
   fc.assert(
     fc.property(body, body, (one, other) => {
       expect(entityTag(one)).toMatch(TAG);

@@ -302,13 +302,13 @@ describe.each(RESOURCES)('$schema', ({ path, schema, make }) => {
       ...edgesOf(field),
       ...(isNullable(field) ? [null] : []),
     ]) {
-      const { body } = await agency.patch(record, { [name]: value });
+      const { body, text } = await agency.patch(record, { [name]: value });
       const expected = withValue(stored, name, value ?? cleared(field));
       expect(body).toEqual({ ...expected, updatedAt: body.updatedAt });
       expect(body.updatedAt > stored.updatedAt).toBe(!isDeepStrictEqual(expected, stored));
       stored = body;
       expect((await agency.patch(record, { [name]: value })).body, 'the same again').toEqual(stored);
-      expect((await agency.get(record)).body).toEqual(stored);
+      expect((await agency.get(record)).text).toBe(text);
     }
     expect((await agency.get(path)).body.data).toContainEqual(stored);
     expect((await agency.get(`${path}/${neighbour.id}`)).body).toEqual(neighbour);

@@ -14,14 +14,14 @@ const { service, dashboard } = useDashboard();
 const COUNT = 27;
 
 /** The ids of all pages, read one after another. */
-async function walk(agency: Agency, path: string, limit: number, filter = ''): Promise<string[][]> {
+async function walk(agency: Agency, path: string, limit: number): Promise<string[][]> {
   const pages: string[][] = [];
   for (let offset = 0; ; offset += limit) {
-    const { status, body } = await agency.get(`${path}?limit=${limit}&offset=${offset}&${filter}`);
+    const { status, body } = await agency.get(`${path}?limit=${limit}&offset=${offset}`);
     expect(status).toBe(200);
-    expect(body.pagination).toEqual({ limit, offset, total: body.pagination.total });
+    expect(body.pagination).toEqual({ limit, offset, total: COUNT });
     pages.push(body.data.map(({ id }: { id: string }) => id));
-    if (offset + limit >= body.pagination.total) return pages;
+    if (offset + limit >= COUNT) return pages;
   }
 }
 
@@ -95,26 +95,6 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
     expect(pages.flat()).toEqual(body.data);
     expect(pages).toHaveLength(Math.ceil(body.data.length / 4));
   });
-
-  test('total is exact on every page, and past the last', async () => {
-    for (const offset of [0, 5, COUNT - 1, COUNT, COUNT + 1, 1_000, 2_147_483_647]) {
-      const { body } = await agency.get(`${path}?limit=5&offset=${offset}`);
-      expect(body.pagination).toEqual({ limit: 5, offset, total: COUNT });
-      expect(body.data).toHaveLength(Math.max(0, Math.min(5, COUNT - offset)));
-    }
-  });
-
-  test.skipIf(Object.keys(list.filters).length === 0)(
-    'total counts the records that match the filters, on every page and past the last',
-    async () => {
-      const even = Math.ceil(COUNT / 2);
-      const sent = String(new URLSearchParams({ [filter?.name ?? '']: filter?.sent ?? '' }));
-      const pages = await walk(agency, path, 5, sent);
-      expect(new Set(pages.flat()).size).toBe(even);
-      const { body } = await agency.get(`${path}?offset=500&${sent}`);
-      expect(body).toEqual({ data: [], pagination: { limit: 25, offset: 500, total: even } });
-    },
-  );
 });
 
 const PAGED = DOCUMENTED.filter(({ operation }) =>

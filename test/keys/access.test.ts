@@ -56,6 +56,10 @@ test.each(LIMITED)(
         const { status, headers, body: answer } = await agency.request(method, url, { key, body });
         expect([status, answer.error.code]).toEqual([403, CODES[access]]);
         expect(headers['x-ratelimit-limit']).toBe('1000');
+        if (method === 'GET') {
+          const head = await service.app.inject({ method: 'HEAD', url, headers: { 'x-api-key': key } });
+          expect(head.statusCode).toBe(403);
+        }
         refused += 1;
       }
     }
@@ -64,7 +68,7 @@ test.each(LIMITED)(
   },
 );
 
-test('a key that only creates creates a customer, gets the response again with its Idempotency-Key, and reads nothing', async () => {
+test('a key that only creates creates a customer and gets the response again with its Idempotency-Key', async () => {
   const agency = await service.agency();
   const { key } = await issue(agency, { access: 'create', resources: ['customers'] });
   const body = { contacts: [{ identifierType: 'email', identifierValue: 'ana@example.com' }] };
@@ -73,24 +77,9 @@ test('a key that only creates creates a customer, gets the response again with i
   const [first, again] = [await send(), await send()];
   expect([first.status, again.status, again.headers['idempotency-replayed']]).toEqual([201, 201, 'true']);
   expect(again.body).toEqual(first.body);
-  const path = `/v1/customers/${first.body.id}`;
-  const beyond = {
-    code: 'KEY_CREATE_ONLY',
-    message: 'This key can only create. Use a key with the access "write" or "read".',
-  };
-  for (const answer of [
-    await agency.get(path, { key }),
-    await agency.get('/v1/customers?limit=1', { key }),
-    await agency.patch(path, { city: 'Salta' }, { key }),
-    await agency.delete(path, { key }),
-  ])
-    expect([answer.status, answer.body.error]).toEqual([403, beyond]);
-  const head = await service.app.inject({ method: 'HEAD', url: path, headers: { 'x-api-key': key } });
-  expect(head.statusCode).toBe(403);
   expect((await agency.post('/v1/catalog/products', { title: 'x' }, { key })).body.error.code).toBe(
     'KEY_RESOURCE_NOT_ALLOWED',
   );
-  expect((await agency.get(path)).body).toEqual(first.body);
 });
 
 test('every operation belongs to a resource that a key can be for', () => {

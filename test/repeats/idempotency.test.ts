@@ -70,21 +70,6 @@ beforeAll(async () => {
 afterAll(() => other?.close());
 
 describe('the same POST with the same key', () => {
-  test('is answered with the first answer, whatever became of the record', async () => {
-    const agency = await service.agency();
-    const create = (query = '') =>
-      agency.post(PRODUCTS + query, { title: 'Oaxaca', nonsense: 1 }, keyed('k'));
-    const first = await create('?typo=1');
-    await agency.delete(`${PRODUCTS}/${first.body.id}`);
-    const again = await create();
-    expectReplay(again, first);
-    expect(first.headers['x-ignored-parameters']).toContain('typo');
-    expect(again.headers['x-ignored-parameters']).toBe(first.headers['x-ignored-parameters']);
-    expect(again.headers['x-request-id']).not.toBe(first.headers['x-request-id']);
-    // The tag of what is answered: the record has another one by now.
-    expect(again.headers.etag).toBe(first.headers.etag);
-  });
-
   test('sent a hundred times at once to two instances makes one record, and tells every sender of it or to wait', async () => {
     const agency = await service.agency();
     const clients = [agency, other.client(agency.key)];

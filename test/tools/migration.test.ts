@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { administer, createTestDatabase, EMPTY_TEMPLATE } from '../support/databases.ts';
+import { PROGRAM } from '../support/process.ts';
 
 /** A copy of what a newcomer changes, with the tools beside it. */
 function copyOfTheCode(edits: readonly (readonly [path: string, from: string, to: string])[] = []): string {
@@ -28,7 +29,7 @@ function copyOfTheCode(edits: readonly (readonly [path: string, from: string, to
 const run = (copy: string, args: readonly string[], environment: NodeJS.ProcessEnv = {}) =>
   promisify(execFile)(process.execPath, args, {
     cwd: copy,
-    env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, ...environment },
+    env: { ...PROGRAM, TMPDIR: process.env.TMPDIR, ...environment },
   });
 const tool = (name: string, ...options: string[]) => [
   '--import',
