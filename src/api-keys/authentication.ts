@@ -68,12 +68,12 @@ export function accessError(key: KnownKey | undefined, method: string): ApiError
 /** `customers` for `/v1/customers/:customerId`. */
 export const resourceOf = (path: string): string => path.split('/')[2] ?? '';
 
-export const reaches = (key: KnownKey | undefined, resource: string): boolean =>
+export const hasAccess = (key: KnownKey | undefined, resource: string): boolean =>
   key !== undefined && (key.resources === null || key.resources.includes(resource));
 
 function rejectionFor({ apiKey, method, routeOptions }: FastifyRequest): ApiError | undefined {
   const resource = resourceOf(routeOptions.url ?? '');
-  if (reaches(apiKey, resource)) return accessError(apiKey, method);
+  if (hasAccess(apiKey, resource)) return accessError(apiKey, method);
   return new ApiError(
     'KEY_RESOURCE_NOT_ALLOWED',
     `This key has no access to ${resource}, only to ${apiKey?.resources?.join(', ')}. Use another key.`,

@@ -3,7 +3,7 @@ import type { Tool as SdkTool } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { accessError, reaches } from '../api-keys/authentication.ts';
+import { accessError, hasAccess } from '../api-keys/authentication.ts';
 import { ApiError, type ErrorBody, errorBody } from '../contract/errors.ts';
 import { callerOf } from '../http/caller.ts';
 import { presentedKey } from '../http/credentials.ts';
@@ -97,7 +97,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
   ): string | undefined {
     if (!tool.annotations.readOnlyHint && !canWrite) return 'agents can only read on this service';
     if (accessError(apiKey, method)) return `this key can only ${apiKey?.access}`;
-    return reaches(apiKey, resource) ? undefined : `this key has no access to ${resource}`;
+    return hasAccess(apiKey, resource) ? undefined : `this key has no access to ${resource}`;
   }
 
   async function call({ request, reply }: Exchange, one: OperationTool, given: Record<string, unknown>) {

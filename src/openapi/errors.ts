@@ -51,7 +51,7 @@ const CODES: Partial<Record<ErrorCode, Documented>> = {
   KEY_CREATE_ONLY: ['This key can only create. Use a key with the access "write" or "read".'],
   KEY_RESOURCE_NOT_ALLOWED: [
     'The key was issued for other parts of the API.',
-    'This key has no access to customers, only to catalog. Use a key that has.',
+    'This key has no access to customers, only to catalog. Use another key.',
   ],
   ORGANIZATION_NOT_FOUND: ['The organization does not exist.', `The organization "${ID}" does not exist.`],
   ORGANIZATION_CLOSED: ['The organization is closed. Reopen it to write.'],
