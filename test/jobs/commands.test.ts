@@ -50,11 +50,10 @@ test('the runtime of the service loads Drizzle as CommonJS', async () => {
 
 test('a command rejects arguments that it does not know, in one line', async () => {
   const issue = ['keys', 'issue', '--organization', 'x', '--name', 'sync'] as const;
-  const jobs = 'purge, purge-organizations, erase-files, sweep-files, sweep-idempotency-keys';
   const refused = (words: string, ...args: Parameters<typeof run>) =>
     expect(run(...args)).rejects.toMatchObject({ code: 1, stdout: '', stderr: `${words}\n` });
   await Promise.all([
-    refused(`Name a job: ${jobs}.`, 'job', 'nonsense'),
+    refused(`Name a job: ${Object.keys(JOBS).join(', ')}.`, 'job', 'nonsense'),
     refused('--per-minute must be an integer.', ...issue, '--per-minute', 'x'),
     refused(
       '--expires must be a number followed by d, h, m or s, such as 90d.',

@@ -4,6 +4,7 @@ import { RETENTION_DAYS } from '../../src/catalog/retention.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import type { JobContext } from '../../src/jobs/context.ts';
 import { purgeProducts } from '../../src/jobs/purge.ts';
+import { JOBS } from '../../src/jobs/schedule.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import { LISTS } from '../support/operations.ts';
@@ -66,6 +67,16 @@ test.each(PURGES)(
     expect(await findDrift(service, agency, neighbour)).toEqual([]);
   },
 );
+
+test.each(PURGES)('a job purges $table', async ({ make, table }) => {
+  const agency = await service.agency();
+  const { id } = await make(agency);
+  await service.query(`update ${table} set archived_at = '2001-01-01' where id = $1`, [id]);
+  for (const { run } of Object.values(JOBS))
+    await run({ db: service.db, storage: service.storage, logger: createLogger('silent') });
+  const left = await service.query(`select from ${table} where id = $1`, [id]);
+  expect(left, `Name a job that purges ${table} in src/jobs/schedule.ts`).toEqual([]);
+});
 
 test('deletes products that were archived more than 30 days ago, and logs their ids without their texts', async () => {
   const agency = await service.agency();

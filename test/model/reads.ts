@@ -28,10 +28,6 @@ const chainOf = ({ conversations }: Organization, { chainId }: Row): Row[] =>
 type Condition = (row: Row, value: string, organization: Organization, query: Fields) => boolean;
 
 const FILTERS: Record<string, Condition> = {
-  createdSince: (row, value) => row.createdAt >= value,
-  createdBefore: (row, value) => row.createdAt < value,
-  updatedSince: (row, value) => row.updatedAt >= value,
-  updatedBefore: (row, value) => row.updatedAt < value,
   ids: (row, value) => value.split(',').includes(row.id),
   tag: (row, value) => row.tags.includes(value),
   destination: (row, value) => row.destinations.includes(value),
@@ -66,6 +62,8 @@ const isFound = (kind: Kind, row: Row, query: Fields, organization: Organization
             fold(text ?? '').includes(fold(sent).trim()),
           ),
         );
+      const [, date, end] = /^(\w+)(Since|Before)$/.exec(name) ?? [];
+      if (date) return end === 'Since' ? row[`${date}At`] >= value : row[`${date}At`] < value;
       const condition = (kind === 'conversations' && OF_CHAINS[name]) || FILTERS[name];
       return condition ? condition(row, value, organization, query) : row[name] === value;
     });

@@ -10,7 +10,16 @@ import { opportunityRecord } from '../../src/opportunities/repository.ts';
 import { eraseCustomer } from '../../src/privacy/erasure.repository.ts';
 import { quoteRecord } from '../../src/quotes/repository.ts';
 import type { Dashboard } from '../support/dashboard.ts';
-import { bodyOf, DOCUMENTED, operationsOf, PUBLIC, resolved, SCHEMAS, type Schema } from './contract.ts';
+import {
+  bodyOf,
+  DOCUMENTED,
+  type Operation as Documented,
+  operationsOf,
+  PUBLIC,
+  resolved,
+  SCHEMAS,
+  type Schema,
+} from './contract.ts';
 import { recordId } from './dataset.ts';
 import {
   attachment,
@@ -377,6 +386,8 @@ export type List = {
   /** Deletes those of all organizations that were archived before a timestamp, where there is a retention. */
   purge?: (db: Queries, before: string, limit: number) => Promise<{ id: string }[]>;
   filters: Record<string, Filter>;
+  /** Its filters by a date: `createdSince` of `createdAt`. */
+  dates: string[];
   /** The fields that `query` finds, each with its words in the text of that parameter. */
   searched: Record<string, string>;
   /** Makes records that have the word where `query` does not look, beside their own fields. */
@@ -413,16 +424,7 @@ const ofCustomer: Filter = {
 };
 
 /** Parameters that find records by something else than a value of one field: test/finding.test.ts asks for them. */
-export const FINDING = [
-  'contact',
-  'contactType',
-  'createdBefore',
-  'createdSince',
-  'ids',
-  'token',
-  'updatedBefore',
-  'updatedSince',
-];
+export const FINDING = ['contact', 'contactType', 'ids', 'token'];
 
 /** What does not follow from the documents. */
 const LISTED: Record<string, Partial<List>> = {
@@ -536,7 +538,7 @@ function makeOf(creates: string, written: string): Make {
 }
 
 /** Its operations are found by their paths, its functions and its table by their names. */
-function listOf(name: string, operationId: string): List {
+function listOf(name: string, { operationId, parameters = [] }: Documented): List {
   const given = LISTED[name] ?? {};
   const path = pathOf(name);
   const creates = given.creates ?? operationAt('POST', path) ?? operationAt('PUT', below(path)) ?? '';
@@ -554,6 +556,7 @@ function listOf(name: string, operationId: string): List {
     ...(archive && { archive }),
     purge: EXPORTED[operationId.replace(/^list/, 'purge')],
     filters: {},
+    dates: parameters.filter(({ schema }) => schema.format === 'date-time').map((each) => each.name),
     searched: {},
     ...given,
   };
@@ -563,7 +566,7 @@ function listOf(name: string, operationId: string): List {
 export const LISTS: Record<string, List> = Object.fromEntries(
   operationsOf(PUBLIC)
     .filter(({ operation }) => operation.parameters?.some((parameter) => parameter.name === 'offset'))
-    .map(({ name, operation }) => [name, listOf(name, operation.operationId)]),
+    .map(({ name, operation }) => [name, listOf(name, operation)]),
 );
 
 type DashboardList = Pick<List, 'make' | 'filters' | 'searched'>;
