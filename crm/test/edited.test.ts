@@ -197,5 +197,5 @@ test('a dry run compares with the customers and shows each change; without a key
   const { stdout, stderr } = await crm(['import', 'customers', path, '--update', '--dry-run']);
   expect(stdout).toBe('');
   expect(stderr).toContain('Dry run: 3 not compared, 1 rejected.');
-  expect(stderr).toContain('only with a key (CRM_API_KEY)');
+  expect(stderr).toContain('Without a key (CRM_API_KEY)');
 });

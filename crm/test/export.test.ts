@@ -133,7 +133,7 @@ describe('crm sync products', () => {
     expect(changed).toMatchObject({ fromPrice: 250, includes: ['Hotel', 'Cena'], operator: 'Sur' });
     expect((await agency.get(`/v1/catalog/products/${same.id}`)).body).toEqual(same);
     const rejected = await readFile(file('catalog.rejected.csv'), 'utf8');
-    expect(rejected).toContain('5,DUPLICATE_CODE,"an earlier row has the code OLD-1, too",,OLD-1,Repetida');
+    expect(rejected).toContain('5,DUPLICATE_CODE,an earlier row has the same code OLD-1,,OLD-1,Repetida');
 
     const again = await sync('--archive-missing', '--yes');
     expect(again.stderr).toMatch(/Done: 5 rows in .*\/s, 3 unchanged, 1 left alone, 1 rejected\./);
