@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
 import { keyOnChannel } from '../../rules/contact-key.ts';
 import { type ApiError, validationFailed } from '../contract/errors.ts';
 import { isUniqueViolation } from '../db/pool/errors.ts';
@@ -81,6 +82,7 @@ export async function lockConversation(
 type Place = { id: string; chainId: string; rotatedFrom: string | null; continuedBy: string | null };
 
 const { id, chainId, rotatedFrom, continuedBy } = conversations;
+const [next, thread] = [alias(conversations, 'next'), alias(conversations, 'thread')];
 
 const placeStatement = prepared(
   'conversations.place',
@@ -96,10 +98,10 @@ const tailStatement = prepared(
   'conversations.tail',
   ($: Params<RecordKey>): SQL<{ id: string }> => sql`
     with recursive tail as (
-      select id, continued_by from ${conversations} where ${rowOf(threads, $)}
+      select ${id}, ${continuedBy} from ${conversations} where ${rowOf(threads, $)}
       union all
-      select next.id, next.continued_by from tail join ${conversations} as next
-        on next.organization_id = ${$.organizationId} and next.id = tail.continued_by)
+      select ${next.id}, ${next.continuedBy} from tail join ${conversations} as ${next}
+        on ${next.organizationId} = ${$.organizationId} and ${next.id} = tail.continued_by)
     select id from tail`,
 );
 
@@ -109,10 +111,10 @@ const moveStatement = prepared(
   'conversations.move',
   ($: Params<Move>) => sql`
     update ${conversations} set
-      rotated_from = case when id = ${$.id} then ${$.rotatedFrom}::uuid else rotated_from end,
-      continued_by = case when id = ${$.rotatedFrom}::uuid then ${$.id} when id = ${$.left}::uuid then null
-        else continued_by end,
-      chain_id = case when id = any(${$.tail}::uuid[]) then ${$.chainId} else chain_id end
+      rotated_from = case when ${id} = ${$.id} then ${$.rotatedFrom}::uuid else ${rotatedFrom} end,
+      continued_by = case when ${id} = ${$.rotatedFrom}::uuid then ${$.id} when ${id} = ${$.left}::uuid then null
+        else ${continuedBy} end,
+      chain_id = case when ${id} = any(${$.tail}::uuid[]) then ${$.chainId} else ${chainId} end
     where ${conversations.organizationId} = ${$.organizationId}
       and ${conversations.id} = any(${$.tail}::uuid[] || ${$.rotatedFrom}::uuid || ${$.left}::uuid)`,
 );
@@ -122,7 +124,7 @@ const latestIn = (
   $: Params<{ organizationId: string }>,
 ): SQL => sql`(
   select max(${store.createdAt}) from ${store}
-  where ${store.organizationId} = ${$.organizationId} and ${store.conversationId} = thread.id)`;
+  where ${store.organizationId} = ${$.organizationId} and ${store.conversationId} = ${thread.id})`;
 
 /**
  * Adds to the number of messages of a thread, and sets its last timestamp; the newest thread of the chain
@@ -132,12 +134,12 @@ export const dateChainStatement = prepared(
   'conversations.date_chain',
   ($: Params<RecordKey & { chainId: string; inserted: number }>) => sql`
     update ${conversations} set
-      message_count = message_count + case when id = ${$.id} then ${$.inserted}::integer else 0 end,
+      message_count = ${conversations.messageCount} + case when ${id} = ${$.id} then ${$.inserted}::integer else 0 end,
       last_message_at = (
         select max(greatest(${latestIn(whatsappMessages, $)}, ${latestIn(channelMessages, $)}))
-        from ${conversations} as thread
-        where thread.organization_id = ${$.organizationId} and thread.chain_id = ${$.chainId}
-          and (thread.id = ${conversations.id} or ${newestThreads.visible}))
+        from ${conversations} as ${thread}
+        where ${thread.organizationId} = ${$.organizationId} and ${thread.chainId} = ${$.chainId}
+          and (${thread.id} = ${conversations.id} or ${newestThreads.visible}))
     where ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = ${$.chainId}
       and (${conversations.id} = ${$.id} or ${newestThreads.visible})`,
 );

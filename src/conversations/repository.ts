@@ -1,5 +1,5 @@
 import { type Placeholder, sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
+import { alias, type PgColumn } from 'drizzle-orm/pg-core';
 import { byContactKeys } from '../customers/contacts.repository.ts';
 import { customerName } from '../customers/repository.ts';
 import {
@@ -39,6 +39,8 @@ export const conversationRecordView = {
   fields: fieldsOf(ConversationRecord, conversations, derived),
 };
 
+const thread = alias(conversations, 'thread');
+
 /** Lists show the newest thread of each chain. Filters look into every thread. */
 const conversationLists = {
   query: ConversationFilters,
@@ -51,9 +53,9 @@ const conversationLists = {
       field: 'chainId',
       where: (chainId: PgColumn, keys: Placeholder) => sql`${chainId} = any(array(
         select found.chain_id from json_each_text(${keys}::json) as sent(type, key) cross join lateral (
-          select thread.chain_id from ${conversations} as thread
-          where thread.organization_id = ${organizationParam} and thread.contact_key = sent.key
-            and thread.channel = sent.type offset 0) found))`,
+          select ${thread.chainId} from ${conversations} as ${thread}
+          where ${thread.organizationId} = ${organizationParam} and ${thread.contactKey} = sent.key
+            and ${thread.channel} = sent.type offset 0) found))`,
       isTotalLater: true,
     },
     updatedSince: plannedEachTime(since('updatedAt')),
@@ -61,8 +63,8 @@ const conversationLists = {
     customerId: {
       field: 'chainId',
       where: (chainId: PgColumn, value: Placeholder) => sql`${chainId} in (
-        select thread.chain_id from ${conversations} as thread
-        where thread.organization_id = ${organizationParam} and thread.customer_id = ${value})`,
+        select ${thread.chainId} from ${conversations} as ${thread}
+        where ${thread.organizationId} = ${organizationParam} and ${thread.customerId} = ${value})`,
       value: idOrNull,
     },
     query: {

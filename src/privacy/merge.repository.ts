@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
 import { validationFailed } from '../contract/errors.ts';
 import { customerColumns, getCustomer } from '../customers/repository.ts';
 import { CUSTOMER_BOUNDS, type Customer } from '../customers/schema.ts';
@@ -35,16 +36,18 @@ const archiveStatement = unprepared(
       and (${customers.id} = ${$.from} or ${customers.mergedInto} = ${$.from})`,
 );
 
+const other = alias(customers, 'other');
+
 /** Fields that combine both customers. Any other field takes the value of `from` where it is null. */
 const both: Readonly<Record<string, SQL>> = {
   tags: sql`${customers.tags} || array(
-    select tag from unnest(other.tags) with ordinality as sent(tag, place) where tag <> all (${customers.tags}) order by place)`,
-  summary: sql`coalesce(nullif(concat_ws(E'\n\n', nullif(${customers.summary}, ''), nullif(other.summary, '')), ''), ${customers.summary})`,
+    select tag from unnest(${other.tags}) with ordinality as sent(tag, place) where tag <> all (${customers.tags}) order by place)`,
+  summary: sql`coalesce(nullif(concat_ws(E'\n\n', nullif(${customers.summary}, ''), nullif(${other.summary}, '')), ''), ${customers.summary})`,
   contacts: sql`(select concat('[', string_agg(contact::text, ',' order by list, place), ']')::json from (
     select 1, * from json_array_elements(${customers.contacts}) with ordinality
-    union all select 2, * from json_array_elements(other.contacts) with ordinality) as of_both(list, contact, place))`,
-  contactKeys: sql`${customers.contactKeys} || other.contact_keys`,
-  contactSearch: sql`concat_ws(chr(31), ${customers.contactSearch}, other.contact_search)`,
+    union all select 2, * from json_array_elements(${other.contacts}) with ordinality) as of_both(list, contact, place))`,
+  contactKeys: sql`${customers.contactKeys} || ${other.contactKeys}`,
+  contactSearch: sql`concat_ws(chr(31), ${customers.contactSearch}, ${other.contactSearch})`,
 };
 
 const merged = Object.entries(customerColumns).map(
@@ -56,8 +59,8 @@ const mergeStatement = unprepared(
   'customers.merge',
   ($: Params<Merge>): SQL<typeof CUSTOMER_BOUNDS> => sql`
     update ${customers} set (${columnList(customerColumns)}) = (
-      select ${sql.join(merged, sql`, `)} from ${customers} other
-      where other.organization_id = ${$.organizationId} and other.id = ${$.from})
+      select ${sql.join(merged, sql`, `)} from ${customers} as ${other}
+      where ${other.organizationId} = ${$.organizationId} and ${other.id} = ${$.from})
     where ${recordOf(liveCustomers, $)}
     returning cardinality(${customers.contactKeys}) as contacts, cardinality(${customers.tags}) as tags,
       coalesce(char_length(${customers.summary}), 0) as summary`,

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
 import { holdChainsStatement } from '../conversations/chains.repository.ts';
 import { type ContactKeys, sentContacts } from '../customers/contacts.repository.ts';
 import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
@@ -18,10 +19,12 @@ import {
 /** A person: the ids of a customer and of everybody merged into it, and their contact keys. */
 export type Person = ContactKeys & { organizationId: string; customers: readonly string[] };
 
+const final = alias(customers, 'final');
+
 /** The customer that this one became, or itself. */
 const finalOf = ($: Params<RecordKey>): SQL => sql`
-  select coalesce(final.merged_into, final.id) from ${customers} final
-  where final.organization_id = ${$.organizationId} and final.id = ${$.id}`;
+  select coalesce(${final.mergedInto}, ${final.id}) from ${customers} as ${final}
+  where ${final.organizationId} = ${$.organizationId} and ${final.id} = ${$.id}`;
 
 const recordsStatement = unprepared(
   'customers.of_person',
