@@ -31,7 +31,7 @@ const AIMS: Record<string, { files: number; lines: number }> = {
   'A filter by a date': { files: 5, lines: 9 },
   'A limit': { files: 1, lines: 1 },
   'An error code': { files: 6, lines: 8 },
-  'A resource that `/v1` only reads': { files: 12, lines: 137 },
+  'A resource that `/v1` only reads': { files: 12, lines: 148 },
   'A resource that `/v1` writes': { files: 17, lines: 248 },
 };
 
