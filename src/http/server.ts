@@ -53,7 +53,7 @@ export function createHttpServer(options: HttpServerOptions) {
   }).withTypeProvider<ZodTypeProvider>();
 
   app.setValidatorCompiler(validatorCompiler);
-  // Successful responses are JSON text already: Json.
+  // Successful responses are JSON text already (the type `Json`).
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   limitConnections(app);
 

@@ -126,7 +126,7 @@ export async function updateOrganization(
   throw organizationNotFound(id);
 }
 
-function defineClosing<T>(
+function defineClosedAt<T>(
   name: string,
   fields: Fields<T>,
   closedAt: SQL,
@@ -148,7 +148,7 @@ function defineClosing<T>(
  * Closes the organization. If it is closed already, nothing changes.
  * @throws ORGANIZATION_NOT_FOUND
  */
-export const closeOrganization = defineClosing(
+export const closeOrganization = defineClosedAt(
   'organizations.close',
   fieldsOf(ClosedOrganization, organizations, { closedAt: organizations.closedAt, purgeAt }),
   sql`least(${organizations.closedAt}, now())`,
@@ -158,7 +158,7 @@ export const closeOrganization = defineClosing(
  * Reopens a closed organization. If it is open already, nothing changes.
  * @throws ORGANIZATION_NOT_FOUND also after its retention
  */
-export const reopenOrganization = defineClosing('organizations.reopen', view.fields, sql`null`);
+export const reopenOrganization = defineClosedAt('organizations.reopen', view.fields, sql`null`);
 
 /** Stored responses without an organization, such as that of its creation, have this id. */
 const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
