@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHAPTERS } from '../src/reference/guide.ts';
-import { once } from '../src/reference/serve.ts';
+import { once } from '../src/http/once.ts';
 import { describedApp } from '../tools/generated-documents.ts';
 import { README } from './support/documents.ts';
 

@@ -8,6 +8,7 @@ import { ApiError, type ErrorBody, errorBody } from '../contract/errors.ts';
 import { callerOf } from '../http/caller.ts';
 import { presentedKey } from '../http/credentials.ts';
 import { unknownName } from '../http/ignored-parameters.ts';
+import { once } from '../http/once.ts';
 import { COUNTED_ALREADY } from '../http/rate-limit.ts';
 import { knownValuesSaid, withKnownValues } from './known-values.ts';
 import { type ApiDocument, cutTo, type OperationTool, toolsOf } from './tools.ts';
@@ -197,11 +198,10 @@ const protocolHeaders = ({ headers }: FastifyRequest): Record<string, string> =>
   );
 
 export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, options, done) => {
-  let starting: ReturnType<typeof startProtocol> | undefined;
+  const started = once(() => startProtocol(options));
 
   mcp.post('/mcp', { schema: { hide: true, body: Message } }, async (request, reply) => {
-    starting ??= startProtocol(options);
-    const protocol = await starting;
+    const protocol = await started();
     if (!protocol.isAllowed(request.headers.origin)) return reply.code(403).send(FOREIGN_ORIGIN);
     const { id, method } = request.body;
     // A server without sessions needs no notifications or responses.

@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { fastifyCompress } from '@fastify/compress';
 import type { FastifyPluginCallback } from 'fastify';
 import { setCacheControl } from '../http/headers.ts';
+import { once } from '../http/once.ts';
 import { CHAPTERS, chapterPage, EXAMPLE_ADDRESS, guideText, renderChapters } from './guide.ts';
 import { referencePage, referenceScript } from './scalar.ts';
-import { once, serveText } from './serve.ts';
+import { serveText } from './serve.ts';
 
 export type ReferenceOptions = {
   title: string;

@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { entityTag } from '../../rules/entity-tag.ts';
+import { once } from '../http/once.ts';
 
 const compress = promisify(gzip);
 
@@ -9,18 +10,6 @@ const compress = promisify(gzip);
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
   "font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-/** Simultaneous calls share one promise; after an error the next call builds again. */
-export function once<Value>(build: () => Promise<Value>): () => Promise<Value> {
-  let pending: Promise<Value> | undefined;
-  return () => {
-    pending ??= build().catch((error) => {
-      pending = undefined;
-      throw error;
-    });
-    return pending;
-  };
-}
 
 /** Builds and compresses the text at the first request. */
 export function serveText(
