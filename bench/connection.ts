@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 
-/** One connection to an HTTP server that costs its process next to nothing: bytes out, status and length of each answer in. */
+/** A cheap HTTP connection: it writes bytes, and reads only the status and length of each response. */
 export type Connection = {
-  /** Sends a request, also while others wait; the status of its answer. Rejects when the connection ends before. */
+  /** Sends a request, also while others are pending. Resolves with the status; rejects if the connection ends first. */
   send: (request: string) => Promise<number>;
   close: () => void;
 };
@@ -12,7 +12,7 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 export const get = (path: string, key: string): string =>
   `GET ${path} HTTP/1.1\r\nHost: localhost\r\nx-api-key: ${key}\r\n\r\n`;
 
-/** The call of a tool over /mcp. */
+/** A tool call over /mcp. */
 export function toolCall(name: string, given: object, key: string): string {
   const body = JSON.stringify({
     jsonrpc: '2.0',
@@ -50,10 +50,10 @@ export function openConnection(port: number): Promise<Connection> {
     }
   }
 
-  return new Promise((opened, refused) => {
+  return new Promise((opened, fail) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
     const broke = (error: Error): void => {
-      refused(error);
+      fail(error);
       for (const { reject } of waiting.splice(0)) reject(error);
     };
     socket.on('data', read).on('error', broke);
@@ -61,10 +61,10 @@ export function openConnection(port: number): Promise<Connection> {
     socket.on('connect', () =>
       opened({
         send: (request) => {
-          const answer = Promise.withResolvers<number>();
-          waiting.push(answer);
+          const response = Promise.withResolvers<number>();
+          waiting.push(response);
           socket.write(request);
-          return answer.promise;
+          return response.promise;
         },
         close: () => socket.destroy(),
       }),

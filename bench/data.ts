@@ -10,7 +10,7 @@ import { LARGE, loadDataSet, MIDDLE, organizationId, recordId, SCALES } from '..
 import type { Options } from './options.ts';
 import { type LiveIds, SIDES } from './workloads.ts';
 
-/** Databases of the servers, and the keys and ids of requests. */
+/** The databases of the servers, and the keys and ids for requests. */
 
 export async function withClient<Result>(
   url: string,
@@ -29,7 +29,7 @@ async function copy(host: string, from: string, name: string): Promise<string> {
   return databaseUrl(host, name);
 }
 
-/** A limit that nobody reaches: its headers are part of what is measured. */
+/** A limit that is never exceeded: its headers are part of the measurement. */
 const REQUESTS_PER_MINUTE = 2_000_000_000;
 const MALFORMED_KEY = 'tcrm_not-a-key';
 
@@ -49,7 +49,7 @@ async function issueKeys(url: string): Promise<Keys> {
 }
 
 /**
- * Databases of the service and of the server by hand, with the same data and keys. The data are loaded where they are not yet.
+ * The databases of the service and of the server by hand, with the same data and keys. Loads the data if they are not there.
  * @param report is called with each step before it starts
  */
 export async function createDatabases(

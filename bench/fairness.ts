@@ -16,23 +16,23 @@ import { loadDataSet, organizationId, recordId, TERMS } from '../test/support/da
 import { get, openConnection, toolCall } from './connection.ts';
 import { startServer } from './servers.ts';
 import {
-  type Answers,
   beside,
   goodClient,
   inProcess,
   type Load,
   outcomeOf,
+  type Responses,
   summed,
   timed,
 } from './traffic.ts';
 
 /**
- * What one organization's trouble does to another, and what overload does to all: `npm run bench:fairness`. The load
- * comes from a process of its own. Every figure is beside the same figure without the trouble, taken in the same run.
+ * How one organization's load affects another one, and how overload affects all: `npm run bench:fairness`. A separate
+ * process sends the load. Every figure stands beside the same figure without the load, measured in the same run.
  */
 
 const ms = (value: number): string => `${value.toFixed(1)} ms`;
-const shown = ({ statuses, p50, p99, max }: Answers): string =>
+const shown = ({ statuses, p50, p99, max }: Responses): string =>
   `${JSON.stringify(statuses)}, p50 ${ms(p50)}, p99 ${ms(p99)}, max ${ms(max)}`;
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
@@ -55,7 +55,7 @@ async function scenarios(
     say(
       `  the other tenant beside:  ${shown(good)} (p50 x ${(good.p50 / alone.p50).toFixed(1)}, p99 x ${(good.p99 / alone.p99).toFixed(1)})`,
     );
-    say(`  who makes the load:       ${shown(summed(seen.samples))} in ${seen.seconds.toFixed(1)} s`);
+    say(`  clients of the load:      ${shown(summed(seen.samples))} in ${seen.seconds.toFixed(1)} s`);
     await pause(1_000);
   };
 
@@ -150,13 +150,13 @@ async function scenarios(
       most = Math.max(most, samples.length / seconds);
     }
     say(`4: overload of lists of 25; 32 clients in a closed loop are served ${most.toFixed(0)} a second`);
-    const offered = async (rate: number): Promise<Answers> => {
+    const offered = async (rate: number): Promise<Responses> => {
       const seen = await inProcess({ kind: 'open', port, requests: [request], rate, seconds: 4 }).seen;
-      const { accepted, refused, errors } = outcomeOf(seen);
+      const { accepted, rejected, errors } = outcomeOf(seen);
       const perSecond = (accepted.statuses[200] ?? 0) / seen.seconds;
       say(`  offered ${rate.toFixed(0)} a second: ${perSecond.toFixed(0)} a second accepted`);
       say(`    accepted: ${shown(accepted)}`);
-      say(`    refused:  ${shown(refused)}; errors ${errors}`);
+      say(`    rejected:  ${shown(rejected)}; errors ${errors}`);
       return accepted;
     };
     const half = await offered(most / 2);

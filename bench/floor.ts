@@ -2,15 +2,15 @@ import fastify, { type FastifyReply } from 'fastify';
 import pg from 'pg';
 
 /**
- * The least that the service could cost: Fastify, pg, and the statements of the service, whose texts the bench hands over by name. No
- * key, log, schema, limit or deadline. A request names its statement and has its values: in the path of a get, in the body of a write.
+ * The minimum cost of the service: Fastify, pg, and the service's statements, which the bench passes by name. No key, log,
+ * schema, limit or deadline. A request names its statement and has the values: in the path of a get, in the body of a write.
  */
 
 const texts: Record<string, string> = JSON.parse(process.env.STATEMENTS ?? '{}');
 const pool = new pg.Pool({
   connectionString: process.env.DATABASE_URL,
   max: 10,
-  // PostgreSQL makes the JSON: it is not parsed on its way.
+  // PostgreSQL builds the JSON, which is sent unparsed.
   types: { getTypeParser: () => String },
 });
 const app = fastify();

@@ -2,19 +2,19 @@ import { openConnection } from './connection.ts';
 import { percentile } from './statistics.ts';
 
 /**
- * The load generator, a process of its own. Each of its connections sends its next request when it has the response to the last
- * one. Requests are text before the clock starts, and only the status and length of a response are read: that leaves two cores to
- * the servers.
+ * The load generator, a separate process. Each connection sends its next request when it has the previous response.
+ * Requests are rendered before the clock starts, and only the status and length of a response are read, so that almost
+ * all processor time is left for the servers.
  */
 
 export type Job = {
   port: number;
   connections: number;
-  /** Whole requests, head and body. They start again from the first, unless `isOnce`. */
+  /** Whole requests, head and body. They are repeated from the first one, unless `isOnce`. */
   requests: readonly string[];
   isOnce: boolean;
   status: number;
-  /** Until so many seconds have passed, or so many requests are sent. */
+  /** Ends after this many seconds, or this many requests. */
   seconds?: number;
   count?: number;
 };
@@ -23,9 +23,9 @@ export type Result = {
   count: number;
   /** From the first request to the last response. */
   seconds: number;
-  /** Milliseconds of one request. */
+  /** Latency of a request in milliseconds. */
   p99: number;
-  /** The share of one core that this process used. */
+  /** The fraction of one core that this process used. */
   busy: number;
 };
 

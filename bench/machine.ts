@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { cpus, release, totalmem, type } from 'node:os';
 
-/** What the kernel says of the machine and of processes. The latter on Linux only; elsewhere undefined. */
+/** What the kernel reports about the machine and its processes. On Linux only; elsewhere undefined. */
 
 export function machine(): string {
   const [first] = cpus();
@@ -14,20 +14,20 @@ const TICKS_PER_SECOND = 100;
 function stat(pid: number): string[] | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name, in brackets, may hold spaces.
+    // The name, in brackets, can contain spaces.
     return text.slice(text.lastIndexOf(')') + 2).split(' ');
   } catch {
     return undefined;
   }
 }
 
-/** Seconds of processor time that the process has used. */
+/** Processor time of the process, in seconds. */
 export function cpuSeconds(pid: number): number | undefined {
   const fields = stat(pid);
   return fields && (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** The same of the process and its children, such as PostgreSQL's, those that have ended included. */
+/** The same for the process and its children, including those that have ended, as PostgreSQL's do. */
 export function cpuSecondsOfTree(pid: number): number | undefined {
   const fields = stat(pid);
   if (!fields) return undefined;

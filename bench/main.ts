@@ -11,7 +11,7 @@ import { reportOf } from './report.ts';
 import { productionOptions, startLoad, startServer } from './servers.ts';
 import { ALL_LISTS, preparedOf, type Side, type Workload, workloads } from './workloads.ts';
 
-/** The run: data, servers, rows, report, and everything stopped again. */
+/** A run: loads the data, starts the servers, measures the rows, writes the report, and stops everything. */
 
 const MEMORY_SECONDS = 60;
 
@@ -20,7 +20,7 @@ const report = (line: string): void => {
   process.stderr.write(`${((performance.now() - began) / 1_000).toFixed(0).padStart(4)} s  ${line}\n`);
 };
 
-/** The texts of the statements that the floor is to send, by name. */
+/** The texts of the statements that the floor sends, by name. */
 async function statementsOf(chosen: readonly Workload[]): Promise<Record<string, string>> {
   const texts: Record<string, string> = {};
   for (const { sides, organization, works } of chosen) {

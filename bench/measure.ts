@@ -5,37 +5,37 @@ import type { LoadProcess, Server } from './servers.ts';
 import { median } from './statistics.ts';
 import { floorRequest, type Request, type Side, type Workload } from './workloads.ts';
 
-/** Everything that runs, and how to reach it. */
+/** Everything that runs, with its ports and keys. */
 export type Bench = {
   /** Process id of PostgreSQL. */
   postgres: number;
   servers: Record<Side, Server>;
   load: LoadProcess;
-  /** The API key of an organization, by its number; of none: a malformed one. */
+  /** The API key of an organization, by its number; undefined: a malformed key. */
   key: (organization: number | undefined) => string;
   seconds: number;
   connections: number;
 };
 
-/** Medians of the rounds. Processor time is not known where the kernel does not tell. */
+/** Medians of the rounds. Processor time is undefined where the kernel does not report it. */
 export type Figures = {
   /** Requests per second. */
   rate: number;
-  /** Milliseconds of one request. */
+  /** Latency of a request in milliseconds. */
   p99: number;
-  /** Processor time of one request in microseconds, of the server and of all of PostgreSQL. */
+  /** Processor time per request in microseconds, of the server and of all PostgreSQL processes. */
   nodeMicros: number;
   postgresMicros: number;
 };
 
 export type Measured = Pick<Workload, 'name' | 'aims'> & {
   sides: Partial<Record<Side, Figures>>;
-  /** The load generator was so busy that it may have bounded a figure. */
+  /** The load generator was so busy that it may have limited a figure. */
   isLoadBound: boolean;
 };
 
 const ROUNDS = 5;
-/** A load generator this busy may be what bounds the figure. */
+/** A load generator this busy may be what limits the figure. */
 const BUSY = 0.9;
 const WRITES_PER_SECOND = 6_000;
 
@@ -46,7 +46,7 @@ function httpText({ method, path, body }: Request, key: string): string {
   return `${head}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(json)}\r\n\r\n${json}`;
 }
 
-/** @param amount of requests, where the workload writes */
+/** @param amount of requests, if the workload writes */
 async function jobOf(
   { servers, key, connections }: Bench,
   { organization, works, isWrite, status }: Workload,
@@ -68,7 +68,7 @@ async function jobOf(
   };
 }
 
-/** Sends each server the same number of requests, and expects the same responses where nothing is written. */
+/** Sends each server the same number of requests, and expects equal responses from workloads that only read. */
 export async function warmUp(bench: Bench, workload: Workload): Promise<void> {
   const count = workload.warmUp;
   for (const side of workload.sides)
@@ -97,13 +97,13 @@ const usageOf = ({ servers, postgres }: Bench, side: Side): Usage => ({
   postgres: cpuSecondsOfTree(postgres) ?? Number.NaN,
 });
 
-/** Measures the sides in alternating rounds. */
+/** Measures the servers in alternating rounds. */
 export async function measure(bench: Bench, workload: Workload): Promise<Measured> {
   const { name, aims, sides } = workload;
   const results = new Map<Side, (Result & Usage)[]>(sides.map((side) => [side, []]));
   for (let round = 0; round < ROUNDS; round += 1)
     for (const [index] of sides.entries()) {
-      // Each begins a round in turn, so that none always follows the same other.
+      // Each server begins a round in turn, so that none always follows the same one.
       const side = sides[(index + round) % sides.length] ?? 'ours';
       const job = await jobOf(bench, workload, side, Math.ceil(WRITES_PER_SECOND * bench.seconds));
       const before = usageOf(bench, side);

@@ -4,11 +4,11 @@ type Scale = 'small' | 'full';
 
 export type Options = {
   scale: Scale;
-  /** Length of one measurement of one server. */
+  /** Seconds of one measurement of one server. */
   seconds: number;
-  /** Clients at once. */
+  /** Simultaneous clients. */
   connections: number;
-  /** Parts of the names of rows; empty: all. */
+  /** Parts of row names; empty: all rows. */
   only: readonly string[];
   /** A folder that keeps the loaded data for the next run. */
   data: string | undefined;
@@ -21,7 +21,7 @@ export const USAGE = `npm run bench -- [options]
   --only TEXT         only rows whose name has the text; can be repeated
   --data DIR          keep the loaded data there, and use it the next time`;
 
-/** @throws when an option is unknown or has a value that means nothing */
+/** @throws if an option is unknown or its value is not valid */
 export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],

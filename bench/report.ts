@@ -1,11 +1,11 @@
 import type { Figures, Measured, Memory } from './measure.ts';
 
-/** The table of a run in Markdown, as docs/performance.md has it. */
+/** The table of a run in Markdown, as in docs/performance.md. */
 
 const thousands = (value: number): string => Math.round(value).toLocaleString('en-US');
 const ratio = (value: number): string => value.toFixed(2);
 
-/** A figure beside its aim; in bold where it misses it. */
+/** A figure beside its aim; in bold if it misses the aim. */
 function beside(value: number | undefined, aim: number | undefined, isLeast = false): string {
   if (value === undefined) return '';
   if (aim === undefined) return ratio(value);

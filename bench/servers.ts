@@ -5,14 +5,14 @@ import { createServer } from 'node:net';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Job, Result } from './load.ts';
 
-/** The processes of a run. Each server logs to a file, as a collector would have it. */
+/** The processes of a run. Each server logs to a file, as it would for a log collector. */
 export type Server = { port: number; pid: number; stop: () => Promise<void> };
 
 type ServerOptions = {
   script: URL;
   environment: Record<string, string>;
   log: string;
-  /** A path that answers 200 when the server is ready, and the key to ask with. */
+  /** A path that returns 200 when the server is ready, and the key for that request. */
   probe: string;
   key: string;
 };
@@ -36,10 +36,10 @@ async function stop(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** What `npm start` gives to Node.js: `NODE_OPTIONS="--some=flag $NODE_OPTIONS"`. */
+/** The options of `npm start` for Node.js: `NODE_OPTIONS="--some=flag $NODE_OPTIONS"`. */
 export const productionOptions = /NODE_OPTIONS="(\S+)/.exec(packageJson.scripts.start)?.[1] ?? '';
 
-/** Starts a server and waits until it answers. */
+/** Starts a server and waits until it is ready. */
 export async function startServer({ script, environment, log, probe, key }: ServerOptions): Promise<Server> {
   const port = await freePort();
   const output = openSync(log, 'a');
@@ -50,9 +50,9 @@ export async function startServer({ script, environment, log, probe, key }: Serv
   closeSync(output);
   const headers = { authorization: `Bearer ${key}` };
   for (const deadline = Date.now() + READY_WITHIN_MS; ; await pause(5)) {
-    const answer = await fetch(`http://127.0.0.1:${port}${probe}`, { headers }).catch(() => undefined);
-    await answer?.arrayBuffer();
-    if (answer?.status === 200) break;
+    const response = await fetch(`http://127.0.0.1:${port}${probe}`, { headers }).catch(() => undefined);
+    await response?.arrayBuffer();
+    if (response?.status === 200) break;
     if (child.exitCode !== null || Date.now() > deadline) {
       await stop(child);
       throw new Error(`${script.pathname} did not start; see ${log}.`);
@@ -72,9 +72,9 @@ export function startLoad(): LoadProcess {
   ended.catch(() => undefined);
   return {
     run: async (job) => {
-      const answer = once(child, 'message');
+      const response = once(child, 'message');
       child.send(job);
-      const [{ result, error }] = (await Promise.race([answer, ended])) as [
+      const [{ result, error }] = (await Promise.race([response, ended])) as [
         { result?: Result; error?: string },
       ];
       if (result) return result;

@@ -1,6 +1,6 @@
-/** Of several measurements, one figure. */
+/** One figure from several measurements. */
 
-/** The value below which the share lies, from 0 to 1; NaN of nothing. */
+/** The quantile of a fraction from 0 to 1; NaN without values. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

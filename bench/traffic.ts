@@ -4,11 +4,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Connection, openConnection } from './connection.ts';
 import { percentile } from './statistics.ts';
 
-/** Traffic of several clients, made by a process of its own, and what one good client sees beside it. */
+/** Traffic of several clients from a separate process, and the latency of one well-behaved client beside it. */
 
-export type Answers = { statuses: Record<number, number>; p50: number; p99: number; max: number };
+export type Responses = { statuses: Record<number, number>; p50: number; p99: number; max: number };
 
-/** A load: run in a process of its own, which answers with what it saw. */
+/** A load, run in a separate process, which reports its measurements. */
 export type Load =
   | { kind: 'closed'; port: number; request: string; clients: number; seconds: number }
   | { kind: 'pipelined'; port: number; requests: string[] }
@@ -58,7 +58,7 @@ async function abandoned({ port, request, clients, after }: Load & { kind: 'aban
 
 const OPEN_CONNECTIONS = 400;
 
-/** Requests begin at their intended times, whatever became of the earlier ones; latency counts from these times. */
+/** Requests begin at their intended times, even if earlier ones are still running; latency counts from these times. */
 async function open({ port, requests, rate, seconds }: Load & { kind: 'open' }): Promise<Seen> {
   const idle: (Connection | undefined)[] = await Promise.all(
     Array.from({ length: OPEN_CONNECTIONS }, () => openConnection(port)),
@@ -68,7 +68,7 @@ async function open({ port, requests, rate, seconds }: Load & { kind: 'open' }):
   let broken = 0;
   const start = performance.now();
   const total = Math.ceil(rate * seconds);
-  /** Works until nothing waits. A connection that broke is opened again for the next request. */
+  /** Runs until no request is waiting. A broken connection is opened again for the next request. */
   async function work(connection: Connection | undefined): Promise<void> {
     let own = connection;
     for (let next = queue.shift(); next; next = queue.shift()) {
@@ -107,37 +107,37 @@ export function inProcess(load: Load): { seen: Promise<Seen>; begun: Promise<unk
   const begun = once(child, 'message');
   child.send(load);
   const seen = begun.then(async () => {
-    const [answer] = (await once(child, 'message')) as [Seen];
+    const [seen] = (await once(child, 'message')) as [Seen];
     child.kill();
-    return answer;
+    return seen;
   });
   return { seen, begun };
 }
 
-export function summed(samples: readonly Sample[]): Answers {
+export function summed(samples: readonly Sample[]): Responses {
   const statuses: Record<number, number> = {};
   for (const { status } of samples) statuses[status] = (statuses[status] ?? 0) + 1;
   const times = samples.map(({ took }) => took);
   return { statuses, p50: percentile(times, 0.5), p99: percentile(times, 0.99), max: percentile(times, 1) };
 }
 
-export type Outcome = { accepted: Answers; refused: Answers; errors: number };
+export type Outcome = { accepted: Responses; rejected: Responses; errors: number };
 
-/** What became of the requests: accepted, refused with 503, or neither. */
+/** The outcomes of the requests: accepted, rejected with 503, or neither. */
 export function outcomeOf({ samples, broken }: Seen): Outcome {
   const accepted = samples.filter(({ status }) => status < 400);
-  const refused = samples.filter(({ status }) => status === 503);
-  const errors = samples.length - accepted.length - refused.length + broken;
-  return { accepted: summed(accepted), refused: summed(refused), errors };
+  const rejected = samples.filter(({ status }) => status === 503);
+  const errors = samples.length - accepted.length - rejected.length + broken;
+  return { accepted: summed(accepted), rejected: summed(rejected), errors };
 }
 
-/** The other tenant: one client that asks again as soon as it is answered. */
+/** The other tenant: one client that sends its next request when it has the previous response. */
 export async function goodClient(
   port: number,
   request: string,
   until: () => boolean,
   least = 0,
-): Promise<Answers> {
+): Promise<Responses> {
   const connection = await openConnection(port);
   const samples: Sample[] = [];
   while (!until() || samples.length < least) {
@@ -152,7 +152,7 @@ export async function beside(
   port: number,
   request: string,
   load: Load,
-): Promise<{ good: Answers; seen: Seen }> {
+): Promise<{ good: Responses; seen: Seen }> {
   const { seen, begun } = inProcess(load);
   await begun;
   let over = false;

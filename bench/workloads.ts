@@ -6,17 +6,17 @@ import type { OrganizationScope } from '../src/db/pool/scope.ts';
 import { LARGE, MIDDLE, TERMS } from '../test/support/dataset.ts';
 import { statementOf } from '../test/support/statements.ts';
 
-/** The rows of the report: which requests, to which servers, and what they should reach. */
+/** The rows of the report: the requests, the servers they go to, and their aims. */
 
 export const SIDES = ['ours', 'byHand', 'floor'] as const;
 export type Side = (typeof SIDES)[number];
 
 export type Request = { method: 'GET' | 'POST' | 'PATCH'; path: string; body?: unknown };
 
-/** A request, and what the repository asks of PostgreSQL for it. */
+/** A request, and the statement that the repository runs for it. */
 type Work = { request: Request; ask?: (scope: OrganizationScope) => Promise<unknown> };
 
-/** Ours over by hand: throughput at least, p99 at most. Processor time of ours over the floor's, at most. */
+/** Minimum throughput and maximum p99, over the server by hand; maximum processor time, over the floor. */
 type Aims = { rate?: number; p99?: number; floor?: number };
 
 export type Workload = {
@@ -24,13 +24,13 @@ export type Workload = {
   isWrite: boolean;
   sides: readonly Side[];
   aims: Aims;
-  /** The status of ours and by hand. */
+  /** The status of the service and of the server by hand. */
   status: number;
-  /** Requests of each kind that each server gets before the first is measured. */
+  /** Requests of each kind that each server gets before the measurement. */
   warmUp: number;
-  /** The organization that a side works in; for each its own where it writes. Undefined: the key is malformed. */
+  /** The organization of a server; each has its own if it writes. Undefined: the key is malformed. */
   organization: (side: Side) => number | undefined;
-  /** Requests to repeat when reading, so many to send once when writing. */
+  /** Requests to repeat for a read; requests to send once for a write. */
   works: (side: Side, amount: number) => Promise<Work[]>;
 };
 
@@ -56,7 +56,7 @@ const list = (name: string, kind: Kind, aims: Aims, filter: Record<string, strin
   ],
 });
 
-/** For the memory of the service. */
+/** For the row on memory. */
 export const ALL_LISTS: Workload = {
   ...list('memory after lists', 'customer', {}),
   works: async () =>
@@ -80,7 +80,7 @@ const get = (kind: Kind, liveIds: LiveIds): Workload => ({
     })),
 });
 
-/** Writes go to organizations of middle size, and leave the large one as it was loaded. */
+/** Writes go to organizations of medium size, so that the large one stays as it was loaded. */
 const write = (
   name: string,
   status: number,
@@ -101,7 +101,7 @@ const write = (
   };
 };
 
-/** Distinct over the whole run: no contact is written twice, every PATCH changes something. */
+/** Unique in the whole run: no contact is written twice, and every PATCH changes something. */
 let written = 0;
 const next = (): number => {
   written += 1;
@@ -206,7 +206,7 @@ export const workloads = (liveIds: LiveIds): Workload[] => [
   ),
 ];
 
-/** The statement of a work, prepared by its name on each connection. */
+/** The statement of a request, prepared by its name on each connection. */
 export async function preparedOf({ ask }: Work, organization: number) {
   if (!ask) throw new Error('The floor has no lists.');
   const { name, text, values = [], after } = await statementOf(organization, ask);
@@ -215,7 +215,7 @@ export async function preparedOf({ ask }: Work, organization: number) {
   return { name, text, values };
 }
 
-/** The request to the floor that stands for a request to ours. */
+/** The request to the floor that corresponds to one to the service. */
 export async function floorRequest(work: Work, organization: number): Promise<Request> {
   const { name, values } = await preparedOf(work, organization);
   const path = `/${encodeURIComponent(name)}`;

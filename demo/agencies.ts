@@ -29,7 +29,7 @@ import {
 
 async function open(db: Queries, name: string, foundedDaysAgo: number): Promise<OrganizationScope> {
   const { id } = await createOrganization(db, name, idOf(`organization ${name}`, daysAgo(foundedDaysAgo)));
-  // All of the demo is written in the transaction that loads it.
+  // The whole demo is written in one transaction.
   return scopeTo({ for: () => db }, id);
 }
 
@@ -39,7 +39,7 @@ type Attachment = {
   description: AttachmentDescription;
 };
 
-/** Makes and stores the files, under ids of the demo's own: a load begun anew writes the same file, not another one. */
+/** Generates and stores the files under fixed ids: a repeated load overwrites the same files. */
 const storeFiles = (
   { organizationId }: OrganizationScope,
   storage: FileStorage,
@@ -56,7 +56,7 @@ const storeFiles = (
     ),
   );
 
-/** Fills an organization that has no records with those of the agency. */
+/** Fills an empty organization with the agency's records. */
 export async function fillAgency(scope: OrganizationScope, storage: FileStorage): Promise<void> {
   const agency = {
     products: demoProducts(),
@@ -66,7 +66,7 @@ export async function fillAgency(scope: OrganizationScope, storage: FileStorage)
   };
   const opportunities = demoOpportunities(agency);
   const quotes = demoQuotes(opportunities);
-  // While the disk is busy with files, the database is with records; a fault of a file shows when it is waited for.
+  // Files and records are written at the same time; an error of a file is thrown where the files are awaited.
   const files = storeFiles(scope, storage, quotes);
   files.catch(() => undefined);
 
@@ -108,7 +108,7 @@ export async function loadAgency(db: Queries, storage: FileStorage): Promise<Org
   return scope;
 }
 
-/** A small organization beside the first: nothing of either is seen from the other. */
+/** A second, small organization, which shows that organizations are isolated. */
 export async function loadNeighbour(db: Queries): Promise<void> {
   const scope = await open(db, 'Aurora Turismo', 400);
   const { members, stages, products, customers, opportunities, conversations, quotes } = neighbour();

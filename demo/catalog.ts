@@ -1,6 +1,6 @@
 /**
- * What the demo agency sells, two lines each: code, language, type, status, pricing, tier, theme, currency, from, up to,
- * length in days or hours | destinations; then title | what is best about it. A dash is nothing.
+ * The products of the demo agency, two lines each: code, language, type, status, pricing mode, tier, theme, currency, from,
+ * up to, duration in days or hours | destinations; then title | highlight. A dash is an absent value.
  */
 export const catalog = `
 MEX-001 es package active per_person mid beach MXN 18900 26400 5d | Cancún, Isla Mujeres

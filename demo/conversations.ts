@@ -22,17 +22,17 @@ const ASSISTANT = 'Lía';
 
 const providers: Record<string, string> = { instagram: 'meta', messenger: 'meta', web: 'webchat' };
 
-/** The account that the customer chats from. */
+/** The account from which the customer writes. */
 const chatOf = ({ input }: DemoCustomer): ContactInput | undefined =>
   input.contacts.find(({ identifierType }) =>
     ['whatsapp', 'instagram', 'messenger', 'web'].includes(identifierType),
   );
 
-/** How the channel names the account. */
+/** The channel's identifier of the account. */
 const accountOf = ({ identifierType: type, identifierValue: value }: ContactInput): string =>
   phoneNumber(type, value) ?? contactKey(type, value) ?? value;
 
-/** What was talked about, by how far the sale came and whether the travellers are back. */
+/** The parts of a conversation, by the stage of the sale and whether the travellers have returned. */
 function partsOf(sale: DemoOpportunity | undefined): readonly Script['part'][] {
   switch (sale?.stage) {
     case 'quoted':
@@ -64,7 +64,7 @@ function linesOf(script: Script, words: Record<string, string>): Line[] {
   });
 }
 
-/** Who talks to whom, and about what. */
+/** The participants and the topic. */
 type Talk = {
   name: string;
   random: Random;
@@ -91,7 +91,7 @@ function talkOf(
   return { name, random, customer, account, sale, product, seller };
 }
 
-/** What stands for the names in the scripts. */
+/** The values of the placeholders in the scripts. */
 function wordsOf({ random, customer, sale, product, seller }: Talk): Record<string, string> {
   const locale = locales[customer.language];
   const { firstName } = customer.input;
@@ -108,21 +108,21 @@ function wordsOf({ random, customer, sale, product, seller }: Talk): Record<stri
   };
 }
 
-function deliveryOf({ account, product }: Talk, line: Line, id: string, moment: Date, isFirst: boolean) {
+function deliveryOf({ account, product }: Talk, line: Line, id: string, timestamp: Date, isFirst: boolean) {
   const reference = id.replaceAll('-', '');
   const channel = account.identifierType;
   if (channel !== 'whatsapp') {
-    // The page that a web visitor wrote from.
+    // The page on which the web visitor wrote.
     const subject = channel === 'web' && isFirst ? `/viajes/${product.code.toLowerCase()}` : null;
     return { providerName: providers[channel] ?? null, externalId: `m_${reference}`, subject };
   }
   const sent = { providerMessageId: `wamid.${reference}` };
   if (line.direction === 'inbound') return sent;
   const templateName = line.messageType === 'template' ? 'retomar_viaje' : null;
-  return { ...sent, status: 'read', statusAt: plusMinutes(moment, 1).toISOString(), templateName };
+  return { ...sent, status: 'read', statusAt: plusMinutes(timestamp, 1).toISOString(), templateName };
 }
 
-/** The lines as messages: the assistant answers at once, people in their own time. */
+/** The lines as messages: the assistant replies at once, people later. */
 function messagesOf(talk: Talk, part: Script['part'], lines: readonly Line[], start: Date) {
   const { name, random, customer, seller } = talk;
   const senders = {
@@ -130,19 +130,19 @@ function messagesOf(talk: Talk, part: Script['part'], lines: readonly Line[], st
     assistant: ASSISTANT,
     team: seller.input.name,
   };
-  let moment = start;
+  let timestamp = start;
   return lines.map(({ by, ...line }, index): ConversationMessageImport => {
-    moment = plusMinutes(moment, by === 'assistant' ? 0.1 : random.int(1, by === 'team' ? 25 : 9));
-    const id = idOf(`${name} ${part} ${index}`, moment);
-    const delivery = deliveryOf(talk, { by, ...line }, id, moment, index === 0);
-    return { id, ...line, senderName: senders[by], createdAt: moment.toISOString(), delivery };
+    timestamp = plusMinutes(timestamp, by === 'assistant' ? 0.1 : random.int(1, by === 'team' ? 25 : 9));
+    const id = idOf(`${name} ${part} ${index}`, timestamp);
+    const delivery = deliveryOf(talk, { by, ...line }, id, timestamp, index === 0);
+    return { id, ...line, senderName: senders[by], createdAt: timestamp.toISOString(), delivery };
   });
 }
 
-type Told = { start: Date; lines: Line[]; messages: ConversationMessageImport[] };
+type Exchange = { start: Date; lines: Line[]; messages: ConversationMessageImport[] };
 
-/** The parts of the talk, each some days after the one before. */
-function toldOf(talk: Talk): Told[] {
+/** The parts of the conversation with their messages, each some days after the previous one. */
+function exchangesOf(talk: Talk): Exchange[] {
   const { random, customer, sale } = talk;
   const { country } = customer.input;
   const words = wordsOf(talk);
@@ -159,7 +159,7 @@ function toldOf(talk: Talk): Told[] {
   });
 }
 
-/** How the thread stands: closed with the sale or when another continues it, else whose turn it is. */
+/** The state of the thread: closed if the sale is closed or another thread continues it; otherwise, who is to write next. */
 function stateOf({ sale, seller }: Talk, lines: readonly Line[], isContinued: boolean) {
   if (isContinued || sale?.stage === 'won' || sale?.stage === 'lost') {
     return { activityState: 'closed', controlledBy: null };
@@ -170,14 +170,14 @@ function stateOf({ sale, seller }: Talk, lines: readonly Line[], isContinued: bo
   };
 }
 
-/** The threads of one talk: one, or a chain of those that were rotated, oldest first. */
+/** The threads of one conversation: one, or a chain of rotated threads, oldest first. */
 function threadsOf(talk: Talk, index: number): DemoConversation[] {
   const { name, account, customer, random } = talk;
   const { firstName, preferredLanguage } = customer.input;
-  // What people call themselves there, also those who have not told the agency their name.
+  // The profile name, which leads without a name have too.
   const contactName = firstName ?? random.pick(names[customer.language].first);
-  const told = toldOf(talk);
-  const groups = index % 3 === 1 ? [told] : told.map((part) => [part]);
+  const exchanges = exchangesOf(talk);
+  const groups = index % 3 === 1 ? [exchanges] : exchanges.map((exchange) => [exchange]);
   const ids = groups.map((group, place) => {
     const isExample = index === 0 && place === groups.length - 1;
     return isExample ? EXAMPLE_ID : idOf(`${name} thread ${place}`, at(group, 0).start);
@@ -202,7 +202,7 @@ function threadsOf(talk: Talk, index: number): DemoConversation[] {
   }));
 }
 
-/** A chain of threads for every customer with a sale, and for the leads without a name. */
+/** A chain of threads for every customer with a sale, and for leads without a name. */
 export function demoConversations(agency: Agency, sales: readonly DemoOpportunity[]): DemoConversation[][] {
   const saleOf = new Map(sales.map((sale) => [sale.customer.id, sale]));
   return agency.customers

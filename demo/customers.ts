@@ -17,7 +17,7 @@ const COUNT = 400;
 
 type Account = 'whatsapp' | 'hidden number' | 'instagram' | 'messenger' | 'email' | 'telefono' | 'web';
 
-/** Which accounts people have, the one that they use first. */
+/** The accounts that people have, the primary one first. */
 const accounts: readonly (readonly Account[])[] = [
   ['whatsapp', 'email'],
   ['whatsapp'],
@@ -41,7 +41,7 @@ const leadAccounts: readonly (readonly Account[])[] = [
   ['hidden number'],
 ];
 
-/** Takes the customers through the countries in turns, each as often as its share. */
+/** Distributes the customers over the countries by their percentages. */
 function homeOf(index: number): Home {
   const place = (index * 37) % 100;
   const total = homes.map((_, last) => homes.slice(0, last + 1).reduce((sum, { share }) => sum + share, 0));
@@ -51,7 +51,7 @@ function homeOf(index: number): Home {
   );
 }
 
-/** Fills the form of a number. 7,919 shares no factor with 10, so that no two customers get the same digits. */
+/** Fills the pattern of a number. 7,919 and 10 have no common factor, so no two customers get the same digits. */
 function numberOf(form: string, area: string, index: number): string {
   const length = form.split('X').length - 1;
   const rest = String(((index + 97) * 7_919 * 3_571) % 10 ** (length - 1)).padStart(length - 1, '0');
@@ -122,6 +122,6 @@ function customerOf(index: number): DemoCustomer {
   return { id: index === 0 ? EXAMPLE_ID : idOf(`customer ${index}`, since), language, since, input };
 }
 
-/** The agency's 400 customers, those who came first first. */
+/** The agency's 400 customers, oldest first. */
 export const demoCustomers = (): DemoCustomer[] =>
   Array.from({ length: COUNT }, (_, index) => customerOf(index));

@@ -12,11 +12,11 @@ export type FillOptions = {
   db: Database;
   storage: FileStorage;
   organizationId: string;
-  /** Removes all records first, if this filled the organization before. */
+  /** Removes all records first, if the organization has the demo. */
   reset: boolean;
 };
 
-/** Whether the organization was filled with the demo before: one of its members is there, and the oldest come first. */
+/** Whether the organization has the demo: one of the demo's team members is among its oldest. */
 async function wasFilled(scope: OrganizationScope): Promise<boolean> {
   const { data } = parseJson(await listTeamMembers(scope, { limit: MAX_LIMIT, offset: 0 }));
   const members = new Set(demoTeam().map(({ id }) => id));
@@ -24,9 +24,9 @@ async function wasFilled(scope: OrganizationScope): Promise<boolean> {
 }
 
 /**
- * Fills an organization with the records of the demo agency, all of them or none. Its keys stay. Files of attachments that
- * are removed stay until the next sweep.
- * @returns why nothing was done: `filled`, it has the demo already; `used`, it has other records, which nothing removes
+ * Fills an organization with the records of the demo agency, all or none. Its keys stay. Files of removed attachments
+ * stay until the next sweep.
+ * @returns why nothing was done: `filled`, it already has the demo; `used`, it has other records, which are never removed
  */
 export const fillOrganization = ({
   db,

@@ -10,22 +10,22 @@ import { allOrganizations } from '../src/organizations/repository.ts';
 
 export type DemoOptions = { db: Database; storage: FileStorage; dataDir: string };
 
-/** The key that an earlier start kept, as long as it opens this database. */
+/** The key that an earlier start stored, if it is valid in this database. */
 async function keptKey(db: Database, path: string): Promise<string | undefined> {
   const key = await readSecret(path);
   return key && (await findKeys(db, [hashKey(key)])).size > 0 ? key : undefined;
 }
 
 async function keep(path: string, key: string): Promise<void> {
-  // A mode is given to new files only.
+  // The mode applies only to new files.
   await rm(path, { force: true });
   await writeFile(path, `${key}\n`, { mode: 0o600 });
 }
 
 /**
- * Loads the demo agency and its neighbour into a database that has no organization, in one transaction: a load that is
- * interrupted leaves nothing, and the next start begins anew.
- * @returns the agency's demo key, kept in `dataDir/demo-key`; undefined for a database that has other organizations
+ * Loads the demo agency and its neighbour into a database without organizations, in one transaction: an interrupted load
+ * leaves nothing, and the next start repeats it.
+ * @returns the agency's demo key, stored in `dataDir/demo-key`; undefined for a database that has other organizations
  */
 export async function loadDemo({ db, storage, dataDir }: DemoOptions): Promise<string | undefined> {
   const path = join(dataDir, 'demo-key');
@@ -36,7 +36,7 @@ export async function loadDemo({ db, storage, dataDir }: DemoOptions): Promise<s
     const scope = await loadAgency(loading, storage);
     await loadNeighbour(loading);
     const { key } = parseJson(await issueApiKey(scope, { name: 'Demo key' }));
-    // Before the commit: a key in the file that the database does not know is replaced by the next load.
+    // Before the commit: if the commit fails, the next load replaces the file.
     await keep(path, key);
     return key;
   });

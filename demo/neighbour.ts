@@ -3,7 +3,7 @@ import { CustomerCreate } from '../src/customers/schema.ts';
 import { demoCustomers } from './customers.ts';
 import { at, daysAgo, idOf, plusMinutes } from './random.ts';
 
-/** A small agency of Belo Horizonte: what the first one must never see. */
+/** A small agency in Belo Horizonte, whose records the first one must never see. */
 
 const id = (name: string, days: number): string => idOf(`aurora ${name}`, daysAgo(days));
 
@@ -47,9 +47,9 @@ const customers = [
   { firstName: null, lastName: null, city: null, contacts: ['messenger', '7200000000000042'] },
 ];
 
-/** The agency's records, each with its id. */
+/** The agency's records with their ids. */
 export function neighbour() {
-  // Somebody who writes to both agencies is a customer of each, with the same contact.
+  // A person who writes to both agencies is a customer of each, with the same contact.
   const shared = at(demoCustomers(), 0).input;
   const customer = id('customer 0', 90);
   const seller = id('member', 390);

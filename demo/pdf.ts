@@ -4,7 +4,7 @@ import { calendarDate, plusDays } from './random.ts';
 import type { DemoQuote } from './sales.ts';
 import { type Language, locales } from './themes.ts';
 
-/** The PDF files that go with quotes: one page each with the traveller, the price, and the days or the terms. */
+/** The PDF attachments of quotes: one page with the traveller, the price, and the itinerary or the terms. */
 
 type Kind = DemoQuote['attachments'][number]['kind'];
 
@@ -59,17 +59,17 @@ function factsOf({ opportunity, input }: DemoQuote): [string, string][] {
   ];
 }
 
-/** A string of PDF, in the Latin letters that its standard fonts have. */
+/** A PDF string, in the Latin letters of its standard fonts. */
 const pdfText = (text: string): string =>
   `(${text
     .replaceAll('–', '-')
     .replaceAll('—', '-')
     .replace(/[()\\]/g, '\\$&')})`;
 
-/** Lines of 95 characters at most. */
+/** Lines of at most 95 characters. */
 const wrapped = (text: string): string[] => text.match(/\S.{0,94}(?=\s|$)/g) ?? [];
 
-/** Makes the file: always the same bytes for the same quote, fonts from the PDF standard only. */
+/** Generates the file: the same bytes for the same quote, with standard fonts only. */
 export function pdfOf(quote: DemoQuote, kind: Kind): Buffer {
   const { product, input } = quote.opportunity;
   const subtitle = `Rutas del Sur Viajes · ${kindTitles[product.language][kind]} · ${input.shortRef}`;

@@ -1,19 +1,19 @@
 import { listOf, rowsOf } from './random.ts';
 import type { Language } from './themes.ts';
 
-/** Who travels with the agency: where they are from, how their numbers look, what they are called, what they want. */
+/** The agency's travellers: countries, formats of telephone numbers, names and wishes. */
 
 export type Home = {
   country: string;
   code: string;
   language: Language;
-  /** Customers in a hundred. */
+  /** Percentage of the customers. */
   share: number;
-  /** Cities with their area codes; one code for all where mobiles have none. */
+  /** Cities with their area codes; one code for all cities if mobile numbers have none. */
   cities: readonly { name: string; area: string }[];
-  /** Digits of a mobile after the area code. */
+  /** Digits of a mobile number after the area code. */
   digits: number;
-  /** The ways in which people write a mobile: A is the area code, each X a digit. */
+  /** How people write a mobile number: A is the area code, each X a digit. */
   mobiles: readonly string[];
   landline: string;
 };
@@ -172,7 +172,7 @@ export const names: Record<
   },
 };
 
-/** Language | tag | what the team noted down about the person. */
+/** Language | tag | the team's note about the person. */
 export const wishes = rowsOf(`
 es | luna de miel  | Luna de miel en marzo; quieren playa y un par de noches de ciudad. Les importa la habitación.
 es | familia       | Viaja con dos hijos (6 y 9). Prefiere vuelos directos y hotel con alberca.

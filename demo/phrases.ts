@@ -1,6 +1,6 @@
 import type { Language } from './themes.ts';
 
-/** The sentences that products and itineraries are put together from. */
+/** The sentences of products and itineraries. */
 
 type ProductTexts = {
   logistics: (days: number, stops: string) => string;
@@ -9,12 +9,12 @@ type ProductTexts = {
   arrival: (place: string) => string;
   departure: (place: string) => string;
   includes: readonly string[];
-  /** What an outing of some hours includes. */
+  /** What a trip of some hours includes. */
   outing: readonly string[];
   excludes: readonly string[];
   conditions: readonly string[];
   basis: Record<'per_person' | 'per_group' | 'total' | 'outing', string>;
-  /** Label and what it adds, with the factor on the price. */
+  /** Label, what it adds, and the factor of the price. */
   variants: Record<'package' | 'experience' | 'expedition' | 'custom', readonly [string, string, number][]>;
 };
 

@@ -11,16 +11,16 @@ export type DemoProduct = {
   code: string;
   language: Language;
   theme: Theme;
-  /** null for what is measured in hours or made to measure. */
+  /** null if the duration is in hours, or the trip is custom. */
   days: number | null;
   stops: string[];
   since: Date;
   input: CatalogProductCreate;
-  /** What the dashboard adds to a product. */
+  /** The fields that the dashboard adds to a product. */
   media: { coverImage: string; gallery: string[]; destinations: string[] };
 };
 
-/** The product of the documents' examples. */
+/** The product in the examples of the OpenAPI document. */
 const EXAMPLE = 'MEX-001';
 
 const IMAGES = 'https://images.rutasdelsur.example';
@@ -52,7 +52,7 @@ const Row = z.tuple([
   z.string().nullable(),
 ]);
 
-/** `bogota` from `Bogotá`, words joined by dashes. */
+/** `bogota` for `Bogotá`; words are joined by dashes. */
 export const slug = (text: string): string =>
   text
     .normalize('NFD')
@@ -88,7 +88,7 @@ function variantsOf(random: Random, { language, type, fromPrice, days }: Facts) 
   );
 }
 
-/** A product as the catalog's two lines have it. */
+/** A product from its two lines of the catalog. */
 function read(head: string, tail: string) {
   const [facts = '', places = ''] = head.split(' | ');
   const [title = '', highlight = ''] = tail.trim().split(' | ');
@@ -176,7 +176,7 @@ export function demoProducts(): DemoProduct[] {
   return lines.flatMap((line, index) => (index % 2 === 0 ? [productOf(line, lines[index + 1] ?? '')] : []));
 }
 
-/** What happens on each day of a trip. */
+/** The program of each day of a trip. */
 export function itineraryOf({ language, theme, days, stops }: DemoProduct): string[] {
   const { arrival, departure } = texts[language];
   const { days: activities } = themes[language][theme];

@@ -19,22 +19,22 @@ export type DemoOpportunity = {
   customer: DemoCustomer;
   product: DemoProduct;
   seller: DemoMember;
-  /** Key of the pipeline column; undefined for a lead that never entered it. */
+  /** Key of the pipeline column; undefined for a lead that never entered the pipeline. */
   stage: string | undefined;
   since: Date;
   travellers: number;
   checkIn: Date;
-  /** For all travellers; null where the trip is made to measure. */
+  /** For all travellers; null for a custom trip. */
   price: number | null;
   input: Omit<OpportunityPut, 'agentTemperature'>;
 };
 
 const OPPORTUNITIES = 180;
 
-/** The sale of the documents' examples, which was won. */
+/** The won sale in the examples of the OpenAPI document. */
 const EXAMPLE = 4;
 
-/** How sales spread over the pipeline; a dash is a lead outside of it. */
+/** The distribution of sales over the pipeline; a dash is a lead outside it. */
 const funnel = [
   'new',
   '-',
@@ -50,7 +50,7 @@ const funnel = [
   'quoted',
 ];
 
-/** What the agent makes of a lead by where it stands. */
+/** The agent's temperature of a lead, by its stage. */
 const temperatures = {
   '-': ['unknown', 'discarded', 'cold', null],
   new: ['warm', 'cold', 'unknown'],
@@ -74,7 +74,7 @@ const inSteps = (amount: number, factor: number): number => {
 
 function opportunityOf({ products, customers, team, stages }: Agency, index: number): DemoOpportunity {
   const random = randomOf(`opportunity ${index}`);
-  // Of those who had written by then.
+  // Only customers who had already written.
   const customer = at(customers, random.int(0, 239 + Math.floor(index * 0.88)));
   const { language } = customer;
   const product = random.pick(
@@ -138,7 +138,7 @@ export type DemoQuote = {
   opportunity: DemoOpportunity;
   since: Date;
   input: QuotePut;
-  /** When the customer opened it, in order. */
+  /** When the customer opened it, oldest first. */
   opens: Date[];
   attachments: { id: string; kind: 'itinerary' | 'terms' | 'voucher' }[];
 };
@@ -181,7 +181,7 @@ function quoteOf(opportunity: DemoOpportunity, version: number, status: QuotePut
   };
 }
 
-/** The quotes of an opportunity by its stage: drafts first, then what the customer got, and what replaced it. */
+/** The quotes of an opportunity by its stage: drafts, then the published one, then its replacement. */
 function quotesOf(opportunity: DemoOpportunity, index: number): DemoQuote[] {
   switch (opportunity.stage) {
     case 'contacted':

@@ -1,12 +1,12 @@
 import type { Language } from './themes.ts';
 
 /**
- * What people write, and what they are answered. `>` the traveller, `<` the agency's assistant, `=` somebody of the team;
- * [image], [audio], [document] and [template] are kinds of message. A script that follows another comes weeks later.
+ * What people write, and the replies. `>` is the traveller, `<` the agency's assistant, `=` a team member; [image],
+ * [audio], [document] and [template] are message types. A script that follows another one begins weeks later.
  */
 export type Script = {
   part: 'opening' | 'sequel' | 'ending' | 'return';
-  /** The only country where people write like that. */
+  /** The only country where people write like this. */
   country?: string;
   text: string;
 };

@@ -3,11 +3,11 @@ import type { TeamMemberPut } from '../src/team/schema.ts';
 import { daysAgo, idOf, listOf, rowsOf } from './random.ts';
 import type { Language } from './themes.ts';
 
-/** Who works at the agency, and the columns that their sales move through. */
+/** The team of the agency, and the columns of its pipeline. */
 
 export type DemoMember = { id: string; since: Date; languages: string[]; input: TeamMemberPut };
 
-/** Name | languages | roles | takes part in automatic assignment | days since the person joined. */
+/** Name | languages | roles | is assigned automatically | days since the person joined. */
 const team = rowsOf(`
 Mariana Castañeda Ruiz | es, en | owner                    | no  | 1460
 Diego Altamirano       | es     | admin, billing           | no  | 1390
@@ -43,7 +43,7 @@ export const demoTeam = (): DemoMember[] =>
     };
   });
 
-/** Who sells in the language, those who are new and not yet assigned by themselves too. */
+/** The members who sell in the language, including new ones without automatic assignment. */
 export const sellersOf = (team: readonly DemoMember[], language: Language): DemoMember[] =>
   team.filter(
     ({ languages, input }) =>
@@ -52,7 +52,7 @@ export const sellersOf = (team: readonly DemoMember[], language: Language): Demo
 
 export type DemoStage = { id: string; input: PipelineStagePut; salesStage: string };
 
-/** Key | what the agency calls the column | sales stage of what sits in it. */
+/** Key | the agency's name of the column | sales stage of its opportunities. */
 export const demoStages = (): DemoStage[] =>
   rowsOf(`
 new         | Nuevos             | qualified

@@ -1,12 +1,12 @@
-/** What travel is like, theme by theme, in the agency's three languages. */
+/** Texts about travel by theme, in the agency's three languages. */
 
 export type Language = 'es' | 'pt' | 'en';
-/** How each writes numbers and dates. */
+/** The locale of each language, for numbers and dates. */
 export const locales: Record<Language, string> = { es: 'es-MX', pt: 'pt-BR', en: 'en-GB' };
 
 export type Theme = 'beach' | 'nature' | 'culture' | 'city' | 'taste' | 'snow' | 'family';
 
-/** Per theme: a sentence on what it is like, then what a day of it holds. */
+/** For each theme: a sentence that describes it, then activities of a day. */
 export const themes: Record<Language, Record<Theme, { mood: string; days: readonly string[] }>> = {
   es: {
     beach: {

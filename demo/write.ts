@@ -32,8 +32,8 @@ import { TeamMemberPut } from '../src/team/schema.ts';
 import type { DemoConversation } from './conversations.ts';
 
 /**
- * Writes records with a past. The service makes and changes a record now, so these are inserted as they became; what
- * PostgreSQL keeps of them follows as always.
+ * Writes records with a past. The service dates its writes now, so these are inserted with their timestamps; triggers
+ * maintain derived data as always.
  */
 
 type Past = { createdAt: string; updatedAt: string };
@@ -149,7 +149,7 @@ const insertThread = defineCreate(
   'demo.conversations',
 );
 
-/** A thread is linked, named and counted by the service; only its beginning is of the demo. */
+/** The service links, names and counts threads; the demo sets only their creation time. */
 export async function writeConversations(
   scope: OrganizationScope,
   talks: readonly DemoConversation[],
@@ -162,7 +162,7 @@ export async function writeConversations(
   }
 }
 
-/** The names that the conversations give contacts, by contact key, and when each customer's were last written in. */
+/** The contact names from conversations, by contact key, and when each customer's contacts were last written. */
 export function toldBy(talks: readonly DemoConversation[]) {
   const names = new Map<string, string>();
   const spoken = new Map<string, Date[]>();

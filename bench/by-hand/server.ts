@@ -13,9 +13,9 @@ import {
 import { CustomerCreate, CustomerListQuery, CustomerUpdate } from '../../src/customers/schema.ts';
 
 /**
- * The operations on customers and products as a good developer writes them by hand: one short statement for each request,
- * whose JSON PostgreSQL makes, over the records' own tables. It makes fewer promises than the service: no names in conflicts, no
- * PATCH that changes nothing, no tags of answers, no fairness. The yardstick for what the promises cost.
+ * The operations on customers and products as a good developer would write them by hand: one short statement for each
+ * request, with JSON built by PostgreSQL. It promises less than the service: a conflict does not name its owner, a PATCH
+ * that changes nothing still writes, and there are no entity tags and no fair queues. It shows what those promises cost.
  */
 
 declare module 'fastify' {
@@ -32,7 +32,7 @@ const columnOf = (field: string): string => field.replace(/[A-Z]/g, (letter) => 
 
 const TIME = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
 
-/** The select list of the fields, each under the name that the answer has. */
+/** The select list of the fields, under their names in the response. */
 const select = (fields: string, of: string): string =>
   fields
     .split(/\s+/)
@@ -47,18 +47,18 @@ const NEWEST = 'order by updated_at desc nulls last, id desc nulls last';
 type Kind = {
   path: string;
   table: string;
-  /** The select list of a record `r`, but for its children. */
+  /** The select list of a record `r`, without its children. */
   fields: string;
   children: { name: string; table: string; parent: string; fields: string };
-  /** Conditions of the list, by the parameter of the query. */
+  /** Conditions of the list, by query parameter. */
   filters: Record<string, (value: string) => string>;
   query: ZodObject;
   update: ZodObject;
-  /** A body as columns, and its children. */
+  /** The columns of a body, and its children. */
   toRows: (body: unknown) => { record: Row; children: Row[] };
 };
 
-/** JSON of a record `r`, with its children from a table or from those that the statement has made. */
+/** JSON of a record `r`, with its children from a table or from the statement's own CTE. */
 function json({ fields, children }: Kind, made?: string): string {
   const { name, table, parent, fields: ofChild } = children;
   const from = made ?? `${table} c where c.organization_id = r.organization_id and c.${parent} = r.id`;
@@ -67,7 +67,7 @@ function json({ fields, children }: Kind, made?: string): string {
   ) item)`;
 }
 
-/** The fields that were sent, as columns. Lists cannot be null. */
+/** The columns of the fields in the body. Lists cannot be null. */
 const toColumns = (body: object): Row =>
   Object.fromEntries(
     Object.entries(body)
@@ -140,7 +140,7 @@ const products: Kind = {
   },
 };
 
-/** The body of the one row that a statement answers. A named statement is prepared once on each connection. */
+/** The body in the only row of a statement's result. Each connection prepares a named statement once. */
 async function bodyOf(text: string, values: readonly unknown[], name?: string): Promise<string | undefined> {
   const { rows } = await pool.query({ text, values: [...values], ...(name !== undefined && { name }) });
   return rows[0]?.body;
@@ -156,7 +156,7 @@ async function list(kind: Kind, organizationId: string, sent: unknown): Promise<
   const text = `select json_build_object('data', coalesce(json_agg(item), '[]'), 'pagination', json_build_object(
       'limit', $2::integer, 'offset', $3::integer, 'total', (select count(*) from ${kind.table} where ${where})))::text as body
     from (select ${json(kind)} as item from (select * from ${kind.table} where ${where} ${NEWEST} limit $2 offset $3) r) page`;
-  // Which plan is good for a search depends on the text that is looked for.
+  // The best plan of a search depends on its text.
   const name = filters.query === undefined ? [kind.table, 'list', ...names].join(' ') : undefined;
   return bodyOf(text, [organizationId, limit, offset, ...names.map((key) => filters[key])], name);
 }
@@ -201,7 +201,7 @@ function update(kind: Kind, organizationId: string, id: string, body: unknown): 
   return bodyOf(text, [organizationId, id, ...Object.values(changes)], nameOf(text));
 }
 
-/** A key that was found is remembered so long. */
+/** How long a key that was found stays cached. */
 const REMEMBERED_MS = 60_000;
 const known = new Map<string, { organizationId: string; until: number }>();
 
@@ -226,20 +226,20 @@ const app = fastify({
   loggerInstance: pino(pino.destination({ minLength: 4_096, sync: false })),
 });
 
-const refusal = (code: string, message: string) => ({ error: { code, message } });
+const errorBody = (code: string, message: string) => ({ error: { code, message } });
 
 app.decorateRequest('organizationId', '');
 app.addHook('onRequest', async (request, reply) => {
   const organizationId = await organizationOf(request.headers.authorization);
   if (organizationId === undefined)
-    return reply.code(401).send(refusal('UNAUTHORIZED', 'The API key is missing or not valid.'));
+    return reply.code(401).send(errorBody('UNAUTHORIZED', 'The API key is missing or not valid.'));
   request.organizationId = organizationId;
 });
 app.addHook('onResponse', async ({ log, method, url }, { statusCode, elapsedTime }) => {
   log.info({ method, url, statusCode, elapsedTime }, 'request completed');
 });
 
-/** By SQLSTATE: a unique violation, and an id that is none. */
+/** By SQLSTATE: a unique violation, and an id that is not a UUID. */
 const STATUSES: Record<string, number> = { 23505: 409, '22P02': 404 };
 
 app.setErrorHandler((error: FastifyError, { log }, reply) => {
@@ -247,29 +247,29 @@ app.setErrorHandler((error: FastifyError, { log }, reply) => {
   if (status === 500) log.error(error);
   reply
     .code(status)
-    .send(refusal(error.code ?? 'REFUSED', status === 500 ? 'Internal error' : error.message));
+    .send(errorBody(error.code ?? 'REJECTED', status === 500 ? 'Internal error' : error.message));
 });
 
-/** PostgreSQL made the body. */
-const answer = (reply: FastifyReply, body: string | undefined, status = 200): FastifyReply =>
+/** PostgreSQL built the body. */
+const respond = (reply: FastifyReply, body: string | undefined, status = 200): FastifyReply =>
   body === undefined
-    ? reply.code(404).send(refusal('NOT_FOUND', 'There is no such record.'))
+    ? reply.code(404).send(errorBody('NOT_FOUND', 'There is no such record.'))
     : reply.code(status).type('application/json; charset=utf-8').send(body);
 
 type One = { Params: { id: string } };
 
 for (const kind of [customers, products]) {
   app.get(kind.path, async ({ organizationId, query }, reply) =>
-    answer(reply, await list(kind, organizationId, query)),
+    respond(reply, await list(kind, organizationId, query)),
   );
   app.post(kind.path, async ({ organizationId, body }, reply) =>
-    answer(reply, await create(kind, organizationId, body), 201),
+    respond(reply, await create(kind, organizationId, body), 201),
   );
   app.get<One>(`${kind.path}/:id`, async ({ organizationId, params }, reply) =>
-    answer(reply, await get(kind, organizationId, params.id)),
+    respond(reply, await get(kind, organizationId, params.id)),
   );
   app.patch<One>(`${kind.path}/:id`, async ({ organizationId, params, body }, reply) =>
-    answer(reply, await update(kind, organizationId, params.id, body)),
+    respond(reply, await update(kind, organizationId, params.id, body)),
   );
 }
 
