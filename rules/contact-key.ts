@@ -1,8 +1,8 @@
 import { isPossiblePhoneNumber, isValidPhoneNumber } from 'libphonenumber-js/max';
 
 /**
- * The contact key: two contacts with one key are one account, however people write it. See docs/decisions/contract.md,
- * "Contacts"; the country rules follow how WhatsApp itself reports numbers of Mexico, Argentina and Brazil.
+ * The contact key: contacts with the same key are the same account, however people write it. See
+ * docs/decisions/contract.md, "Contacts". The country rules follow how WhatsApp reports numbers of Mexico, Argentina and Brazil.
  */
 
 export const IDENTIFIER_TYPES = ['whatsapp', 'instagram', 'messenger', 'email', 'telefono', 'web'] as const;
@@ -15,7 +15,7 @@ const REPORTED_DIGITS = /^[1-9]\d{11,14}$/;
 const FEW_DIGITS = /^\d{8,11}$/;
 const ONLY_DIGITS = /^\d{1,11}$/;
 
-/** Meta's business-scoped user ids, which stand in for a number that the person hides. */
+/** Meta's business-scoped user ids, which replace a hidden number. */
 const BUSINESS_SCOPED_ID = /^[A-Z]{2}(\.ENT)?\.[A-Za-z0-9]{1,128}$/;
 
 /** Forms of one number that differ by country: Mexico's 1 and Argentina's 9 after the country code, Brazil's ninth digit. */
@@ -25,7 +25,7 @@ const COUNTRY_VARIANTS: readonly [RegExp, string][] = [
   [/^\+55(\d{2})9(\d{8})$/, '+55$1$2'],
 ];
 
-/** How WhatsApp's gateways report an account: a number, or a linked id in place of a number that the person hides. */
+/** How WhatsApp gateways report an account: a number, or a linked id in place of a hidden number. */
 const NUMBER_OF_GATEWAY = /^(\d+)@(?:s\.whatsapp\.net|c\.us)$/;
 const LINKED_ID = /^\d{6,20}@lid$/;
 
@@ -35,39 +35,39 @@ const withoutPunctuation = (value: string): string => value.replace(PUNCTUATION,
 
 const NUMBER_IN_SEARCH = /^[\d+\s.()[\]{}\p{Dash_Punctuation}]{4,}$/u;
 
-/** What a search for this text looks for: the text, and a telephone number without its punctuation. */
+/** The texts that a search looks for: the text itself, and a telephone number without punctuation. */
 export const searchedTexts = (text: string): string[] =>
   NUMBER_IN_SEARCH.test(text) ? [text, withoutPunctuation(text)] : [text, text];
 
-/** The number without what is written in two ways in its country. */
+/** The number in one form, if its country has two. */
 const foldCountry = (number: string): string =>
   COUNTRY_VARIANTS.reduce((text, [form, canonical]) => text.replace(form, canonical), number);
 
-/** The number in E.164, with punctuation and a leading 00 resolved; null where the value is no telephone number. */
+/** The number in E.164, without punctuation and with a + for 00; null if the value is not a telephone number. */
 function e164(value: string): string | null {
   const number = withoutPunctuation(value);
   if (E164.test(number)) return number;
   const folded = foldCountry(`+${number}`);
-  // Many digits can be a linked id without its @lid. Few can be a national number: taken for an international one, it would be
-  // somebody else's abroad.
+  // Many digits can be a linked id without its @lid. Few can be a national number, which as an international one would belong
+  // to another person.
   const isInternational =
     (REPORTED_DIGITS.test(number) && isPossiblePhoneNumber(folded)) ||
     (FEW_DIGITS.test(number) && isValidPhoneNumber(folded));
   return isInternational ? `+${number}` : null;
 }
 
-/** The number that a value of WhatsApp is reported with. */
+/** The number in a value that a WhatsApp gateway reports. */
 const withoutGateway = (type: IdentifierType, value: string): string =>
   type === 'whatsapp' ? value.replace(NUMBER_OF_GATEWAY, '$1') : value;
 
-/** One @ between two parts, and neither a name nor a link around them; mail servers know more than a pattern can. */
+/** Only the basic form; whether an address exists, only its mail server knows. */
 export const isEmailAddress = (text: string): boolean => /^(?!mailto:)[^@\s<>]+@[^@\s<>]+$/i.test(text);
 
-/** The contact's number in E.164, as the person's own country writes it; null for other channels and ids that are no number. */
+/** The contact's number in E.164, in the form of its country; null for other channels, and for ids that are not numbers. */
 export const phoneNumber = (type: IdentifierType, value: string): string | null =>
   isTelephone(type) ? e164(withoutGateway(type, value)) : null;
 
-/** The contact key, or null for a value that is no identifier of its type. */
+/** The contact key; null if the value is not an identifier of its type. */
 export function contactKey(type: IdentifierType, value: string): string | null {
   switch (type) {
     case 'whatsapp':
@@ -89,8 +89,8 @@ export function contactKey(type: IdentifierType, value: string): string | null {
 }
 
 /**
- * The contact keys that a value can have, by type: of one type, or of each that it fits.
- * @param value from the query of an address, where a + that was not encoded is a space
+ * The possible contact keys of a value, by type.
+ * @param value from a URL, where an unencoded + is a space
  */
 export const possibleKeys = (
   value: string,
@@ -103,7 +103,7 @@ export const possibleKeys = (
     }),
   );
 
-/** The contact key of a conversation's contact, where its channel is one that customers are reached on. */
+/** The contact key of a conversation's contact; null if its channel is not a type of contact. */
 export const keyOnChannel = (channel: string, contact: string): string | null => {
   const type = IDENTIFIER_TYPES.find((known) => known === channel);
   return type === undefined ? null : contactKey(type, contact);
@@ -121,7 +121,7 @@ const RULES: Record<IdentifierType, string> = {
   web: 'must not be empty',
 };
 
-/** The rule that a value without a contact key breaks, to complete "identifierValue …". */
+/** The rule that a value without a contact key breaks: the end of a sentence that begins with the field's name. */
 export function identifierRule(type: IdentifierType, value: string): string {
   const digits = withoutPunctuation(withoutGateway(type, value));
   if (isTelephone(type) && ONLY_DIGITS.test(digits)) return 'must start with + and the country code';
@@ -130,7 +130,7 @@ export function identifierRule(type: IdentifierType, value: string): string {
     : RULES[type];
 }
 
-/** The searched text of a contact: the value as sent, its key, and the digits of its number without punctuation. */
+/** The searched text of a contact: its value, its key, and the digits of its number. */
 export const searchText = (contact: {
   identifierValue: string;
   contactKey: string;

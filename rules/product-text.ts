@@ -1,15 +1,15 @@
-/** How much text a product may have, with its variants. The size of a page of a hundred products follows from it. */
+/** The limit of the text of a product with its variants, which bounds the size of a page. */
 
-/** Bytes of the texts as they stand in JSON, in UTF-8, with their quotes. */
+/** Bytes of the texts in JSON and UTF-8, with their quotes. */
 export const MAX_PRODUCT_TEXT = 256 * 1024;
 
 type Path = (string | number)[];
 type Field = { path: Path; bytes: number };
 
-/** Fields that the service writes. They do not count: a PATCH may bring a product to as much text as a create may have. */
+/** Fields that the service sets, which do not count: a PATCH and a create have the same limit. */
 const OWN = ['id', 'createdAt', 'updatedAt'];
 
-/** Every field that holds text or a list of texts, inside of lists of objects too. */
+/** Every field with text or a list of texts, also in lists of objects. */
 function textFields(value: unknown, path: Path = []): Field[] {
   if (typeof value === 'string') return [{ path, bytes: Buffer.byteLength(JSON.stringify(value)) }];
   if (typeof value !== 'object' || value === null) return [];
@@ -24,13 +24,13 @@ function textFields(value: unknown, path: Path = []): Field[] {
 
 const total = (fields: readonly Field[]): number => fields.reduce((sum, { bytes }) => sum + bytes, 0);
 
-export type TextFault = { path: Path; message: string };
+export type TextError = { path: Path; message: string };
 
 /**
- * The field to shorten when the product, with what is sent over it, would have more text than it may and more than before;
- * undefined when all is well. It is the largest of those that were sent.
+ * The error of a write that would make the text of the product longer than before and than the limit; undefined if there
+ * is none. It names the largest field of the request.
  */
-export function textError(sent: object, stored: object = {}): TextFault | undefined {
+export function textError(sent: object, stored: object = {}): TextError | undefined {
   const before = total(textFields(stored));
   const after = total(textFields({ ...stored, ...sent }));
   if (after <= MAX_PRODUCT_TEXT || after <= before) return undefined;

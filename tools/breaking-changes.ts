@@ -3,7 +3,7 @@ import { linePerEntry } from './json-text.ts';
 
 const typesOf = (type: unknown): unknown[] => (Array.isArray(type) ? type : [type]);
 
-/** What the library takes for harmless, and a generated or a strict client does not. */
+/** Changes that the library accepts, but that break a generated or strict client. */
 function breaksAnyway({ path, action, before, after }: Diff): boolean {
   const last = path.at(-1);
   if (last === 'operationId') return true;
@@ -18,7 +18,7 @@ type Value = Record<string, unknown>;
 const isObject = (value: unknown): value is Value =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The second schema narrows the first. */
+/** The first schema, narrowed by the second. */
 const narrowed = (wide: Value, narrow: Value): Value => ({
   ...wide,
   ...Object.fromEntries(
@@ -31,7 +31,7 @@ const narrowed = (wide: Value, narrow: Value): Value => ({
   ),
 });
 
-/** The paths and the security of a document, with every schema in its place: its name is of no weight, and `allOf` is one schema. */
+/** The paths and the security of a document, with references resolved (names of schemas do not matter) and `allOf` merged. */
 function plain({ paths, security, components }: Value): Value {
   const visit = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(visit);
@@ -48,7 +48,7 @@ function plain({ paths, security, components }: Value): Value {
   return { openapi: '3.1.0', paths: visit(paths), security };
 }
 
-/** Each change from one document to the next that would break a client made from the first. */
+/** Each change that would break a client of the first document. */
 export function breakingChanges(before: object, after: object): string[] {
   return apiCompare(plain(before as Value), plain(after as Value))
     .diffs.filter((diff) => ['paths', 'security'].includes(String(diff.path[0])))
@@ -56,11 +56,11 @@ export function breakingChanges(before: object, after: object): string[] {
     .map(({ action, path }) => `${action} ${path.join('/')}`);
 }
 
-/** A field of a record can have the name of a keyword; its schema is an object. */
+/** A field of a record can have the name of a keyword, but its schema is an object. */
 const isWord = (key: string, value: unknown): boolean =>
   /^examples?$/.test(key) || (/^(description|summary|tags)$/.test(key) && !isObject(value));
 
-/** What a document promises, without its words: one line for each path and for each component. */
+/** The document without descriptions and examples: one line for each path and each component. */
 export function promisesOf({ openapi, info, security, paths, components }: Value): string {
   const bare = (value: unknown): object =>
     JSON.parse(JSON.stringify(value, (key, inner) => (isWord(key, inner) ? undefined : inner)));

@@ -4,7 +4,7 @@ import config from '../drizzle.config.ts';
 import { readMigrations } from '../src/db/server/migrate.ts';
 import * as schema from '../src/db/tables/index.ts';
 
-/** Fails if migrations/ has a file that the journal does not name, or if no migration creates what the tables of the code have. */
+/** Fails if migrations/ has a file that the journal does not name, or if the migrations do not create the tables of the code. */
 const tags = readMigrations().map(({ tag }) => tag);
 const named = tags.flatMap((tag) => [`${tag}.sql`, `meta/${tag.slice(0, 4)}_snapshot.json`]);
 const files = readdirSync(config.out, { recursive: true, encoding: 'utf8' }).filter((file) =>

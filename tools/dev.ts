@@ -3,8 +3,8 @@ import { readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * npm run dev: the service, started again whenever something below src/, rules/, migrations/ or docs/guide/ changes. Folders are watched:
- * a watched file is lost when an editor or git puts another one in its place.
+ * npm run dev: the service, restarted when a file below src/, rules/, migrations/ or docs/guide/ changes. It watches folders,
+ * because a watch of a file is lost when an editor or git replaces the file.
  */
 
 const QUIET_MS = 100;
@@ -36,7 +36,7 @@ function watchFolder(folder: string): void {
     restart();
   }).on('error', () => watched.delete(folder));
 }
-/** Also the folders that were made since. */
+/** Includes folders that were created since. */
 function watchBelow(folder: string): void {
   watchFolder(folder);
   for (const entry of readdirSync(folder, { withFileTypes: true }))

@@ -4,8 +4,8 @@ import { promisesOf } from './breaking-changes.ts';
 import { generatedDocuments } from './generated-documents.ts';
 
 /**
- * Writes the generated documents, or with --check fails when one of them is stale. With --release, what the document
- * promises now is what `npm run verify` holds the next changes to.
+ * Writes the generated documents, or with --check fails if one of them is stale. With --release, it stores the current
+ * promises of the document, with which `npm run verify` compares later changes.
  */
 const { values } = parseArgs({
   options: { check: { type: 'boolean', default: false }, release: { type: 'boolean', default: false } },

@@ -1,4 +1,4 @@
-/** Columns. Most fields and errors fit, with their words and examples. */
+/** Columns. Most fields and errors fit, with their descriptions and examples. */
 const WIDTH = 180;
 
 const onOneLine = (value: unknown): string => {
@@ -8,13 +8,13 @@ const onOneLine = (value: unknown): string => {
   return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`;
 };
 
-/** The headers of an answer: names that say all. */
+/** The headers of a response, whose names say enough. */
 const areHeaders = (value: object): boolean =>
   Object.values(value).every((part) => `${part?.$ref}`.startsWith('#/components/headers/'));
 
 /**
- * JSON for files that people review: what fits into a line has one, so a change shows with what it belongs to.
- * @param taken columns of the first line before the value
+ * JSON for files that people review: a value that fits is on one line, so that a diff shows it whole.
+ * @param taken columns before the value in the first line
  */
 export function jsonText(value: unknown, taken = 0, indent = ''): string {
   const line = onOneLine(value);
@@ -29,7 +29,7 @@ export function jsonText(value: unknown, taken = 0, indent = ''): string {
   return `${isList ? '[' : '{'}\n${parts.join(',\n')}\n${indent}${isList ? ']' : '}'}`;
 }
 
-/** The same with a line for each entry, whatever its length: for what programs read, and people only where it changed. */
+/** JSON with one line for each entry, however long: for programs, and for people who read the diff. */
 export const linePerEntry = (named: object): string =>
   `{\n${Object.entries(named)
     .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)

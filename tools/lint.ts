@@ -1,7 +1,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 
-/** The faults that Redocly (`recommended-strict`) finds. */
-export async function lintFaults(text: string): Promise<string[]> {
+/** The errors and warnings of Redocly (`recommended-strict`). */
+export async function lintErrors(text: string): Promise<string[]> {
   const config = await createConfig({ extends: ['recommended-strict'] });
   const problems = await lintFromString({ source: text, absoluteRef: 'openapi.json', config });
   return problems.map(({ ruleId, location, message }) => `${ruleId} at ${location[0]?.pointer}: ${message}`);

@@ -6,8 +6,8 @@ import { readMigrations } from '../src/db/server/migrate.ts';
 import { dangersOf, isIndexOfTableInUse } from './migration-rules.ts';
 
 /**
- * `drizzle-kit generate`, with the reason as a comment, indexes of tables in use built concurrently, and the rules checked;
- * with `--baseline`, the fold of all migrations into one: docs/releasing.md, "The next baseline".
+ * Runs `drizzle-kit generate`, adds the reason as a comment, builds indexes of tables in use concurrently, and checks the rules.
+ * With `--baseline`, it folds all migrations into one: docs/releasing.md, "The next baseline".
  */
 
 const BREAKPOINT = '--> statement-breakpoint';
@@ -16,7 +16,7 @@ const JOURNAL = `${config.out}/meta/_journal.json`;
 const filesOf = (): string[] => readdirSync(config.out, { recursive: true, encoding: 'utf8' });
 const text = (path: string): string => readFileSync(path, 'utf8');
 
-/** drizzle-kit knows no triggers: the one that moves `updated_at`, of a new table that has it. */
+/** drizzle-kit has no triggers: adds the one that sets `updated_at` of a new table. */
 function triggerOf(statement: string): string[] {
   const [, table] = /^CREATE TABLE "(\w+)" \([\s\S]*^\t"updated_at"/m.exec(statement) ?? [];
   if (table === undefined) return [];
@@ -25,7 +25,7 @@ function triggerOf(statement: string): string[] {
   ];
 }
 
-/** Runs drizzle-kit, which asks where it cannot tell a new name from a new column. Returns the name of its migration. */
+/** Runs drizzle-kit, which asks whether a column is new or renamed. @returns the name of its migration */
 function generate(...options: string[]): string | undefined {
   const before = filesOf();
   const command = ['node_modules/drizzle-kit/bin.cjs', 'generate', ...options];
@@ -39,11 +39,11 @@ const concurrent = (index: string): string =>
     .replace(/^(CREATE (?:UNIQUE )?INDEX) /, '$1 CONCURRENTLY IF NOT EXISTS ');
 
 /**
- * Writes the migration of what changed in src/db/tables/. It is two files where indexes of tables in use change beside
- * something else: PostgreSQL builds them outside of a transaction, the new ones first.
- * @returns what the rules say against it
+ * Writes the migration of the changes in src/db/tables/. Indexes of tables in use get a file of their own, because
+ * PostgreSQL builds them outside a transaction; new ones come first.
+ * @returns the rules that it breaks
  */
-function makeMigration(name: string, why: string): string[] {
+function createMigration(name: string, why: string): string[] {
   const file = generate('--name', name);
   if (file === undefined) return [];
   const generated = text(`${config.out}/${file}`)
@@ -64,8 +64,8 @@ function makeMigration(name: string, why: string): string[] {
 }
 
 /**
- * Replaces all migrations by one with their statements, under the date of the newest.
- * @returns what a database that has applied them needs
+ * Replaces all migrations by one with all their statements and the date of the newest.
+ * @returns the SQL for databases that have applied them
  */
 function foldIntoBaseline(): string {
   const migrations = readMigrations();
@@ -73,7 +73,7 @@ function foldIntoBaseline(): string {
   const statements = migrations.flatMap((migration) =>
     migration.statements.map((statement) => statement.trim()),
   );
-  // An empty table has no writers to wait for, and one transaction creates everything.
+  // An empty table has no writers to block, and one transaction creates everything.
   const baseline = statements.join(`\n${BREAKPOINT}\n`).replace(/\bindex concurrently\b/gi, 'INDEX');
   const snapshot = JSON.parse(text(`${config.out}/meta/${tag.slice(0, 4)}_snapshot.json`));
   snapshot.prevId = '00000000-0000-0000-0000-000000000000';
@@ -105,10 +105,10 @@ if (!/^[a-z0-9]+(_[a-z0-9]+)*$/.test(values.name) || values.why.trim() === '') {
   process.exit(1);
 }
 const [before, journal] = [filesOf(), text(JOURNAL)];
-const faults = makeMigration(values.name, values.why);
-if (faults.length > 0) {
+const errors = createMigration(values.name, values.why);
+if (errors.length > 0) {
   for (const file of filesOf()) if (!before.includes(file)) rmSync(`${config.out}/${file}`);
   writeFileSync(JOURNAL, journal);
-  console.error(`No migration was made. ${faults.join('\n')}`);
+  console.error(`No migration was generated. ${errors.join('\n')}`);
   process.exitCode = 1;
 }

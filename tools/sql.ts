@@ -11,8 +11,8 @@ import '../src/dashboard-app.ts';
 import '../src/jobs/schedule.ts';
 
 /**
- * npm run sql -- customers.list: prints the statement of this name as a person reads it, with the names of its values. Without a name, all
- * names. With --explain its plan follows, from the database of the environment or that of the running service.
+ * npm run sql -- customers.list: prints the statement with this name, formatted, with the names of its values. Without a name, it
+ * lists all names. With --explain, it adds the plan, from the database of the environment or of the running service.
  */
 
 /** Removes the quotes that a name does not need. Text constants stay as they are. */

@@ -3,14 +3,14 @@ import { getTableName, is } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import * as schema from '../src/db/tables/index.ts';
 
-/** Stands in nearly every table and key, so the picture leaves it out. */
+/** In nearly every table and key, so the diagram omits it. */
 const OWNER = 'organization_id';
 
 export const tables: readonly PgTable[] = Object.values(schema)
   .flatMap((value) => (is(value, PgTable) ? [value as PgTable] : []))
   .toSorted((a, b) => getTableName(a).localeCompare(getTableName(b)));
 
-/** A line for each foreign key but those to the organization: `customers ||--o{ erased_files : customer_id`. */
+/** A line for each foreign key except those to the organization: `customers ||--o{ erased_files : customer_id`. */
 function relations(table: PgTable): string[] {
   const { name, primaryKeys, foreignKeys } = getTableConfig(table);
   return foreignKeys.flatMap((key) => {
@@ -31,7 +31,7 @@ function relations(table: PgTable): string[] {
 const ABOVE =
   /\/\*\*[\s*]+((?:(?!\*\/)[\s\S])*?\.)(?=\s)(?:(?!\*\/)[\s\S])*\*\/\nexport const \w+ = pgTable\(\s*'(\w+)'/g;
 
-/** What the rows of each table are, as src/db/tables/ says it. */
+/** What the rows of each table are, from the comments in src/db/tables/. */
 export function tablesTable(): string {
   const sources = globSync('src/db/tables/*.ts', { cwd: new URL('../', import.meta.url) }).sort();
   const said = new Map(
@@ -48,6 +48,6 @@ export function tablesTable(): string {
   return ['| table | its rows |', '|---|---|', ...rows].join('\n');
 }
 
-/** What leads to what, as a picture that GitHub draws. */
+/** The foreign keys, as a diagram that GitHub renders. */
 export const tablesDiagram = (): string =>
   ['```mermaid', 'erDiagram', ...tables.flatMap(relations), '```'].join('\n');

@@ -8,17 +8,17 @@ import { loadDemo } from '../../demo/load.ts';
 import { buildDashboard } from '../../test/support/dashboard.ts';
 import { type Service, startService } from '../../test/support/service.ts';
 
-/** The service with the demo agency, and Debian's Chromium in front of it. */
+/** The service with the demo agency, and Debian's Chromium. */
 
 export const NAME = 'crm.agency.test';
-/** Not a loopback address: to these a browser is kinder than to the one of a server in an office. */
+/** Not a loopback address, for which browsers relax their security rules. */
 const [address] = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .filter(({ internal, family }) => !internal && family === 'IPv4')
   .map(({ address }) => address);
 export const HOSTS = [{ by: 'name', host: NAME }, ...(address ? [{ by: 'address', host: address }] : [])];
 
-/** Pictures are left here. */
+/** The folder of the screenshots. */
 export const PICTURES = new URL('../../.data/page/', import.meta.url).pathname;
 
 const listen = async (app: Service['app']): Promise<number> => {
@@ -28,7 +28,7 @@ const listen = async (app: Service['app']): Promise<number> => {
 
 type Look = { width?: number; height?: number; colorScheme?: 'light' | 'dark'; javaScriptEnabled?: boolean };
 
-/** One service and one browser for the tests of a file. */
+/** One service and one browser for all tests of a file. */
 export function useBrowser() {
   const ports = { api: 0, dashboard: 0 };
   const demo = { key: '' };
@@ -63,7 +63,7 @@ export function useBrowser() {
     for (const one of opened) await one.close();
   });
 
-  /** Opens a page and hears what goes wrong on it. */
+  /** Opens a page and records its errors. */
   async function open(url: string, { width = 1440, height = 900, ...look }: Look = {}) {
     const page = await browser.newPage({ viewport: { width, height }, colorScheme: 'light', ...look });
     const complaints: string[] = [];
@@ -90,7 +90,7 @@ export function useBrowser() {
 
 type Found = { impact: string; id: string; nodes: { html: string }[] };
 
-/** What axe finds that keeps people out: the rule, how many places, and some of them. */
+/** The accessibility violations that axe finds: the rule, how many elements, and some of them. */
 export async function seriousFaults(page: Page): Promise<[string, number, string[]][]> {
   await page.evaluate(axe.source);
   const found: Found[] = await page.evaluate('axe.run().then(({ violations }) => violations)');

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { CHAPTERS } from '../../src/reference/guide.ts';
 import { HOSTS, LOOKS, NAME, PICTURES, seriousFaults, useBrowser } from './browser.ts';
 
-/** The guide as its readers use it. */
+/** The guide in a browser. */
 
 const { ports, open } = useBrowser();
 const guide = (chapter = 'start'): string => `http://${NAME}:${ports.api}/docs/guide/${chapter}`;

@@ -2,12 +2,12 @@ import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { HOSTS, LOOKS, NAME, PICTURES, seriousFaults, useBrowser } from './browser.ts';
 
-/** The reference page as its readers use it. */
+/** The reference page in a browser. */
 
 const { ports, demo, open } = useBrowser();
 const reference = (hash = ''): string => `http://${NAME}:${ports.api}/docs/${hash}`;
 
-/** All that the browser keeps for the page. As text: the types of this project know no browser. */
+/** Everything that the browser stores for the page. As text, because the types of this project have no browser. */
 const kept = (page: Page): Promise<string> =>
   page.evaluate(`(async () => JSON.stringify([
     { ...localStorage }, { ...sessionStorage }, document.cookie, await indexedDB.databases(),
@@ -31,7 +31,7 @@ describe.each(HOSTS)('opened by $by over plain http', ({ host }) => {
     const asked = page.waitForRequest((request) => request.url().includes('/v1/team'));
     const answered = page.waitForResponse((response) => response.url().includes('/v1/team'));
     await sendButton(page).click();
-    // The examples of headers are not sent: no record has the tag of one.
+    // Header examples are not sent: no record has the tag of an example.
     expect(Object.keys(await (await asked).allHeaders())).not.toContain('if-none-match');
     expect((await answered).status()).toBe(200);
     await page.getByText('mariana.castaneda@rutasdelsur.example').first().waitFor();
@@ -115,13 +115,13 @@ describe.each(LOOKS)('in $look', ({ look, ...how }) => {
     await page.keyboard.press('Control+k');
     await page.keyboard.type('archive');
     await page.getByRole('option').first().waitFor();
-    // Boxes with suggestions do not say whether these are open.
+    // Boxes with suggestions do not say whether they are expanded.
     await expect.poll(rules).toEqual(['aria-required-attr']);
     await page.screenshot({ path: `${PICTURES}reference-search-${look}.png` });
     await page.keyboard.press('Escape');
     await testRequest(page).click();
     await sendButton(page).waitFor();
-    // And buttons have a name, but no role.
+    // Some elements with a name have no role.
     await expect.poll(rules).toEqual(['aria-prohibited-attr', 'aria-required-attr']);
     await page.screenshot({ path: `${PICTURES}reference-call-${look}.png` });
     await page.close();
