@@ -4,26 +4,26 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 const suite = {
   globalSetup: ['test/support/postgres.ts'],
   pool: 'forks',
-  // Node reads TypeScript itself, as when the service runs. The workspaces are tested as sources, not as builds.
+  // Node loads TypeScript itself, as in the service. Workspaces are tested from their sources, not their builds.
   experimental: { viteModuleRunner: false, nodeLoader: false },
   execArgv: [
     '--import',
     new URL('src/runtime.js', import.meta.url).href,
     '--conditions=travel-agency-crm-source',
   ],
-  // Loading the modules takes longer than most files: a worker loads them once for all of its files.
+  // Loading the modules takes longer than most test files: each worker loads them once.
   isolate: false,
-  // A worker waits half of the time, for PostgreSQL, programs and clocks: one more than cores keeps them busy.
+  // Workers spend half of their time waiting for PostgreSQL, programs and clocks: one more than cores keeps the cores busy.
   maxWorkers: availableParallelism() + 1,
-  // These timeouts are for what never comes: what a test waits for comes at last, however slow the machine is.
+  // Long enough for the slowest machine: only a test that hangs reaches them.
   testTimeout: 300_000,
   hookTimeout: 300_000,
   expect: { poll: { timeout: 120_000 } },
-  // A message names what differs, also where only the message is kept.
+  // Messages show the whole difference, also in reports that have only the message.
   chaiConfig: { truncateThreshold: 2_000 },
 } as const;
 
-/** Tests that need the whole machine, for minutes. */
+/** Tests that need the whole machine for minutes. */
 const minutes = {
   pool: 'forks',
   fileParallelism: false,
@@ -35,26 +35,26 @@ const project = (name: string, test: object): TestProjectInlineConfiguration => 
   test: { name, ...test },
 });
 
-/** `vitest run` runs the first; `--project NAME` another. */
+/** `vitest run` runs the first project, `--project NAME` another one. */
 const PROJECTS = [
   project('suite', {
     ...suite,
     include: ['test/**/*.test.ts'],
     exclude: ['test/topologies/**', 'test/recipes/**', 'test/cluster/**'],
   }),
-  // The places of tables on a Citus cluster: docs/cluster.md.
+  // Distributed tables on a Citus cluster: docs/cluster.md.
   project('cluster', { ...suite, include: ['test/cluster/**/*.test.ts'] }),
-  // The client, the command and the examples, against a service of their own: `npm test -w client`, crm, examples.
+  // The client, the command and the examples, each against its own service: `npm test -w client`, crm, examples.
   project('packages', { ...suite, include: ['{client,crm,examples}/test/**/*.test.ts'] }),
-  // Real processes, killed on purpose under load.
+  // Real processes, which are killed under load.
   project('topologies', {
     ...minutes,
     include: ['test/topologies/**/*.test.ts'],
     globalSetup: ['test/support/postgres.ts'],
   }),
-  // Each recipe of docs/changing-it.md, done to a copy of the tree, which is then tested itself.
+  // Applies each recipe of docs/changing-it.md to a copy of the tree, and runs the tests there.
   project('recipes', { ...minutes, include: ['test/recipes/**/*.test.ts'] }),
-  // Guide and reference page in a real browser.
+  // The guide and the reference page in a real browser.
   project('page', {
     include: ['tools/page/**/*.page.ts'],
     globalSetup: ['test/support/postgres.ts'],
