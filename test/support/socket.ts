@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import type { Service } from './service.ts';
 
-/** What a server wrote back, read byte by byte: no HTTP client stands in between and mends it. */
-export type RawAnswer = { status: number; headers: Record<string, string>; text: string };
+/** A response as the server wrote it: an HTTP client would correct or hide a mistake. */
+export type RawResponse = { status: number; headers: Record<string, string>; text: string };
 
 /** Opens the service on a free port of this machine. */
 export async function listen({ app }: Pick<Service, 'app'>): Promise<{ port: number; origin: string }> {
@@ -10,8 +10,8 @@ export async function listen({ app }: Pick<Service, 'app'>): Promise<{ port: num
   return { port: Number(new URL(origin).port), origin };
 }
 
-/** The first final answer in the bytes; undefined while it is not complete. */
-function parse(bytes: Buffer): RawAnswer | undefined {
+/** The first response in the bytes after any 100 Continue; undefined while it is incomplete. */
+function parse(bytes: Buffer): RawResponse | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return undefined;
   const [statusLine = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
@@ -30,28 +30,27 @@ function parse(bytes: Buffer): RawAnswer | undefined {
 }
 
 /**
- * Sends bytes over a connection of their own and resolves with the answer; undefined when it closes without one. A null
- * at the end says that nothing more will come.
+ * Sends bytes over a new connection and resolves with the response, or with undefined if the connection closes without one.
+ * A null at the end closes the client's half of the connection.
  */
 export function exchange(
   port: number,
   ...chunks: (string | Buffer | null)[]
-): Promise<RawAnswer | undefined> {
-  return new Promise((done) => {
+): Promise<RawResponse | undefined> {
+  return new Promise((resolve) => {
     let received = Buffer.alloc(0);
     const socket = connect(port, '127.0.0.1');
-    const finish = (answer: RawAnswer | undefined) => {
+    const finish = () => {
       socket.destroy();
-      done(answer);
+      resolve(parse(received));
     };
     socket.on('data', (chunk) => {
       received = Buffer.concat([received, chunk]);
-      const answer = parse(received);
-      if (answer) finish(answer);
+      if (parse(received)) finish();
     });
-    // A server that refuses an upload resets the connection after its answer.
-    socket.on('error', () => finish(parse(received)));
-    socket.on('end', () => finish(parse(received)));
+    // A server that rejects an upload resets the connection after its response.
+    socket.on('error', finish);
+    socket.on('end', finish);
     for (const chunk of chunks) {
       if (chunk === null) socket.end();
       else socket.write(chunk);
@@ -59,7 +58,7 @@ export function exchange(
   });
 }
 
-/** The bytes of a request. `headers` replace the usual ones; null leaves one out. */
+/** The bytes of a request. `headers` override the usual headers; null omits one. */
 export function requestBytes(
   method: string,
   target: string,
