@@ -22,46 +22,45 @@ import { buildDashboard, TOKEN } from '../support/dashboard.ts';
 import { appOf } from '../support/instance.ts';
 import { type Has, populate } from '../support/operations.ts';
 import { customer, quote, stage } from '../support/records.ts';
-import { type Agency, useService } from '../support/service.ts';
+import { type Agency, ask, type Reply, useService } from '../support/service.ts';
 
 /**
- * What the documents declare is what the service answers: every code of every operation is provoked. A code that an
- * operation answers without declaring it is refused by the clients of all tests.
+ * Provokes every error code of every operation that the documents declare. The opposite, a code that is returned and not
+ * declared, fails in the client of all tests.
  */
 
 const service = useService();
 const documents = { public: PUBLIC, dashboard: INTERNAL };
 
 type Api = keyof typeof documents;
-type Send = {
-  /** Ids in the path; the others are ids that nobody has. */
+type Change = {
+  /** Ids in the path; the others are random. */
   ids?: Record<string, string>;
-  /** The document's example of the body, without it. */
+  /** Instead of the document's example of the body. */
   body?: unknown;
   headers?: Record<string, string>;
   /** Null sends none. */
   key?: string | null;
   /** Runs before the request, with the path that it will have. */
   prepare?: (path: string) => Promise<void>;
-  /** How the database fails meanwhile. */
-  fault?: Error;
+  /** What every statement of the request fails with. */
+  databaseError?: Error;
 };
-type Answer = { status: number; code: ErrorCode; message: string };
-type Provocation = (send: (change?: Send) => Promise<Answer>, agency: Agency) => Promise<Answer>;
+type Provocation = (send: (change?: Change) => Promise<Reply>, agency: Agency) => Promise<Reply>;
 
 const unknownRecord: Provocation = (send) => send();
 
-/** The organization whose key it is; what belongs to none is kept under an id that none has. */
+/** The organization under which an idempotency key is stored: of the API key or of the path, else the nil UUID. */
 const ownerOf = (path: string): string =>
   path.startsWith('/v1')
     ? agency.id
     : (/\/organizations\/([^/]+)/.exec(path)?.[1] ?? '00000000-0000-0000-0000-000000000000');
 
-/** What the service keeps of a key under a path, as src/http/idempotency.ts makes it. */
+/** As in src/http/idempotency.ts. */
 const fingerprintOf = (path: string, key: string): Buffer =>
   hash('sha256', `${ownerOf(path)} POST ${path}\n${key}`, 'buffer');
 
-/** How each code is brought about, whatever the operation. Records that are missing have no entry: their ids are ids that nobody has. */
+/** The request that causes each code, whatever the operation. `…_NOT_FOUND` needs no entry: ids in a path are random. */
 const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   VALIDATION_FAILED: (send) => send({ headers: { prefer: 'handling=strict' } }),
   UNAUTHORIZED: (send) => send({ key: null }),
@@ -78,12 +77,14 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   KEY_RESOURCE_NOT_ALLOWED: async (send, { scope }) => {
     const issue = async (resource: 'team' | 'catalog') =>
       parseJson(await issueApiKey(scope, { name: 'other', resources: [resource] })).key;
-    const answer = await send({ key: await issue('team') });
-    return answer.status === 403 ? answer : send({ key: await issue('catalog') });
+    const response = await send({ key: await issue('team') });
+    return response.status === 403 ? response : send({ key: await issue('catalog') });
   },
-  INTERNAL_ERROR: (send) => send({ fault: new TypeError('a fault of our own') }),
+  INTERNAL_ERROR: (send) => send({ databaseError: new TypeError('a mistake in the service') }),
   SERVICE_UNAVAILABLE: (send) =>
-    send({ fault: Object.assign(new Error('refused'), { code: 'ECONNREFUSED', syscall: 'connect' }) }),
+    send({
+      databaseError: Object.assign(new Error('refused'), { code: 'ECONNREFUSED', syscall: 'connect' }),
+    }),
   ORGANIZATION_NOT_FOUND: (send) => send({ ids: { organizationId: randomUUID() } }),
   ORGANIZATION_CLOSED: async (send) => {
     const { id, scope } = await service.agency();
@@ -94,13 +95,11 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   CUSTOMER_CONTACT_CONFLICT: async (send, agency) => {
     const owner = await customer(agency);
     const other = await customer(agency);
-    const contacts = owner.contacts.map(({ identifierType, identifierValue }: Record<string, string>) => ({
-      identifierType,
-      identifierValue,
-    }));
-    const answer = await send({ ids: { customerId: other.id }, body: { contacts } });
-    if (answer.status === 409 && answer.code !== 'CUSTOMER_NOT_ARCHIVED') return answer;
-    // A restore: of a customer whose contact another one has by now.
+    const [{ identifierType, identifierValue }] = owner.contacts;
+    const contacts = [{ identifierType, identifierValue }];
+    const response = await send({ ids: { customerId: other.id }, body: { contacts } });
+    if (response.status === 409 && response.body.error.code !== 'CUSTOMER_NOT_ARCHIVED') return response;
+    // The operation is a restore: another customer has got the contact since.
     await agency.delete(`/v1/customers/${owner.id}`);
     await customer(agency, { contacts });
     return send({ ids: { customerId: owner.id } });
@@ -161,16 +160,17 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   },
 };
 
-/** Codes that no operation declares: of requests that reach none, and of signed links. */
-const OF_NO_OPERATION: ErrorCode[] = ['FILE_LINK_INVALID', 'RANGE_NOT_SATISFIABLE', 'ROUTE_NOT_FOUND'];
+/** Codes of requests that reach no operation, and of signed links. */
+const WITHOUT_OPERATION: ErrorCode[] = ['FILE_LINK_INVALID', 'RANGE_NOT_SATISFIABLE', 'ROUTE_NOT_FOUND'];
 
-/** How the database fails, whatever it is asked; undefined while it works. */
-let fault: Error | undefined;
+let databaseError: Error | undefined;
+/** The database, which fails while there is a `databaseError`. */
 const failing = (db: Database): Database =>
   new Proxy(db, {
     get: (target, verb) => {
       if (verb === 'for') return (id: string) => failing(target.for(id) as Database);
-      return fault && verb !== 'rejection' ? () => Promise.reject(fault) : Reflect.get(target, verb);
+      const fails = databaseError !== undefined && verb !== 'rejection';
+      return fails ? () => Promise.reject(databaseError) : Reflect.get(target, verb);
     },
   });
 
@@ -191,45 +191,39 @@ const MULTIPART = [
   '--x--\r\n',
 ].join('\r\n');
 
-/** A body that is valid, of the examples that the document gives. */
-function exampleBody({ requestBody }: Operation): { payload?: unknown; headers?: Record<string, string> } {
+/** The document's example of the body; of an upload, which is not JSON, one from here. */
+function exampleBody({ requestBody }: Operation): { body?: unknown; headers?: Record<string, string> } {
   const [type, media] = Object.entries(requestBody?.content ?? {})[0] ?? [];
   if (type === 'multipart/form-data')
-    return { payload: MULTIPART, headers: { 'content-type': `${type}; boundary=x` } };
-  return media ? { payload: exampleOf(media.schema) } : {};
+    return { body: MULTIPART, headers: { 'content-type': `${type}; boundary=x` } };
+  return media ? { body: exampleOf(media.schema) } : {};
 }
 
-const holds = { public: contractOf(documents.public), dashboard: contractOf(documents.dashboard) };
+const contracts = { public: contractOf(documents.public), dashboard: contractOf(documents.dashboard) };
 
 type Case = { api: Api; method: string; path: string; operation: Operation };
 
 const sender =
   ({ api, method, path, operation }: Case) =>
-  async ({ ids = {}, body, headers = {}, key, prepare, ...more }: Send = {}): Promise<Answer> => {
+  async ({ ids, headers = {}, key, prepare, ...change }: Change = {}): Promise<Reply> => {
     const known: Record<string, string> = { organizationId: agency.id, ...ids };
-    const needed = (operation.parameters ?? []).filter(
-      ({ in: place, required }) => place === 'query' && required,
-    );
-    const query = new URLSearchParams({
-      ...Object.fromEntries(needed.map(({ name, schema }) => [name, String((schema.enum as string[])[0])])),
-      ...(headers.prefer && { nonsense: '1' }),
-    });
-    const url = `${path.replace(/\{(\w+)\}/g, (_, name) => known[name] ?? randomUUID())}?${query}`;
-    await prepare?.(url.split('?')[0] ?? '');
-    const sent = body === undefined ? exampleBody(operation) : { payload: body };
+    const to = path.replace(/\{(\w+)\}/g, (_, name) => known[name] ?? randomUUID());
+    const query = new URLSearchParams(headers.prefer && { unknown: '1' });
+    for (const { name, in: place, required, schema } of operation.parameters ?? [])
+      if (place === 'query' && required) query.set(name, (schema.enum as string[])[0] ?? '');
+    await prepare?.(to);
+    const example = change.body === undefined ? exampleBody(operation) : { body: change.body };
     const secret = key === undefined ? { public: agency.key, dashboard: TOKEN }[api] : key;
-    fault = more.fault;
-    const response = await apps[api].inject({
-      method: method as 'GET',
-      url,
-      headers: { ...sent.headers, ...(secret !== null && { authorization: `Bearer ${secret}` }), ...headers },
-      ...(sent.payload !== undefined && { payload: sent.payload as object }),
+    databaseError = change.databaseError;
+    const response = await ask(apps[api], contracts[api], {
+      method,
+      url: `${to}?${query}`,
+      secret,
+      ...example,
+      headers: { ...example.headers, ...headers },
     });
-    fault = undefined;
-    const answered = response.headers as Record<string, string>;
-    holds[api]({ method, url, status: response.statusCode, headers: answered, body: response.body });
-    const { error = {} } = response.json();
-    return { status: response.statusCode, code: error.code, message: error.message };
+    databaseError = undefined;
+    return response;
   };
 
 const cases = (Object.keys(documents) as Api[]).flatMap((api) =>
@@ -239,7 +233,7 @@ const cases = (Object.keys(documents) as Api[]).flatMap((api) =>
 const codesOf = (operation: Operation): ErrorCode[] =>
   Object.keys(operation.responses).flatMap((status) => declaredCodes(operation, status));
 
-/** Text without what differs from one answer to the next. */
+/** A message without what differs from one request to the next. */
 const template = (message: string): string =>
   message
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
@@ -248,26 +242,26 @@ const template = (message: string): string =>
     .replace('body.contacts', 'contacts')
     .replace(/access to \w+, only to [\w, ]+\./, 'access to this, only to that.');
 
-/** Their messages say what is wrong with the request, or whose credential is. */
-const OWN_WORDS: ErrorCode[] = ['VALIDATION_FAILED', 'UNAUTHORIZED'];
+/** Their messages name the field or the credential. */
+const OWN_MESSAGES: ErrorCode[] = ['VALIDATION_FAILED', 'UNAUTHORIZED'];
 
-describe.each(cases)('$operation.operationId answers', ({ api, method, path, operation }) => {
-  test.each(codesOf(operation))('%s, as its document shows it', async (code) => {
+describe.each(cases)('$operation.operationId returns', ({ api, method, path, operation }) => {
+  test.each(codesOf(operation))('%s, with the status and the message of the document', async (code) => {
     const provoke = PROVOCATIONS[code] ?? (code.endsWith('_NOT_FOUND') ? unknownRecord : undefined);
-    if (!provoke) throw new Error(`Write how ${code} is brought about into PROVOCATIONS of this file.`);
-    const answer = await provoke(sender({ api, method, path, operation }), agency);
-    expect(answer).toMatchObject({ code, status: statusOf(code) });
-    const shown = operation.responses[answer.status]?.content?.['application/json']?.examples?.[code]
-      ?.value as { error: Answer };
-    if (!OWN_WORDS.includes(code)) expect(template(answer.message)).toBe(template(shown.error.message));
+    if (!provoke) throw new Error(`Add the request that causes ${code} to PROVOCATIONS of this file.`);
+    const { status, body } = await provoke(sender({ api, method, path, operation }), agency);
+    expect({ status, body }).toMatchObject({ status: statusOf(code), body: { error: { code } } });
+    const example = operation.responses[status]?.content?.['application/json']?.examples?.[code]
+      ?.value as Reply['body'];
+    if (!OWN_MESSAGES.includes(code))
+      expect(template(body.error.message)).toBe(template(example.error.message));
   });
 });
 
-test('every code of the closed list is declared by an operation, or belongs to none', () => {
+test('every error code is declared by an operation, or belongs to none', () => {
   const declared = new Set(cases.flatMap(({ operation }) => codesOf(operation)));
   expect(
     errorCodes.filter((code) => !declared.has(code)).sort(),
     'Name each code in `config.errorCodes` of its routes',
-  ).toEqual(OF_NO_OPERATION);
-  expect(Object.keys(PROVOCATIONS).filter((code) => !declared.has(code as ErrorCode))).toEqual([]);
+  ).toEqual(WITHOUT_OPERATION);
 });

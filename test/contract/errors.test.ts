@@ -104,7 +104,10 @@ test.each<[string, (headers: Record<string, string>) => Buffer]>([
   ['an absolute URL', (key) => get('http://example.com/v1/team', key)],
   ['an upgrade', (key) => get('/v1/team', { ...key, Connection: 'Upgrade', Upgrade: 'websocket' })],
   ['a malformed body', (key) => requestBytes('GET', '/v1/team', { ...key, ...JSON_HEADERS }, '{')],
-  ['a body of another type', (key) => requestBytes('GET', '/v1/team', { ...key, 'Content-Type': 'text/plain' }, 'x')],
+  [
+    'a body of another type',
+    (key) => requestBytes('GET', '/v1/team', { ...key, 'Content-Type': 'text/plain' }, 'x'),
+  ],
 ])('a GET with %s is a GET like any other', async (_name, bytes) => {
   const response = await exchange(port, bytes({ 'x-api-key': agency.key }));
   expect(response?.status).toBe(200);
