@@ -1,37 +1,32 @@
 import { onTestFailed } from 'vitest';
 import { createLogger } from '../../src/http/logging.ts';
 
-type Line = {
-  requestId?: string;
-  err?: { type: string; message: string; stack?: string; cause?: Line['err'] };
-};
+type LoggedError = { type: string; message: string; stack?: string; cause?: LoggedError };
 
-const told = (err: Line['err']): string =>
-  err
-    ? `${err.type}: ${err.message}\n${err.stack ?? ''}${err.cause ? `\nbecause of ${told(err.cause)}` : ''}`
-    : '';
+const describe = ({ type, message, stack = '', cause }: LoggedError): string =>
+  `${type}: ${message}\n${stack}${cause ? `\ncaused by ${describe(cause)}` : ''}`;
 
-/** The log of a service under test. What it says of a fault is shown when the test fails that was answered with the fault. */
+/** The log of a service under test. When a test fails, it prints the logged errors of the test's 5xx responses. */
 export function keepCauses() {
   const causes = new Map<string, string>();
   const logger = createLogger('error', {
     write: (text) => {
-      const { requestId = '', err } = JSON.parse(text) as Line;
-      causes.set(requestId, told(err));
+      const { requestId = '', err } = JSON.parse(text) as { requestId?: string; err?: LoggedError };
+      causes.set(requestId, err ? describe(err) : '');
     },
   });
-  /** Call it with every answer. */
+  /** Call it with every response. */
   const watch = (operation: string, status: number, headers: Record<string, unknown>): void => {
     const id = String(headers['x-request-id']);
     const cause = causes.get(id);
     causes.delete(id);
     if (status < 500 || cause === undefined) return;
-    const show = () => console.error(`${operation} answered ${status}, because of ${cause}`);
+    const print = () => console.error(`${operation} returned ${status}, caused by ${cause}`);
     try {
-      onTestFailed(show);
+      onTestFailed(print);
     } catch {
-      // Before the first test there is nothing that could fail but the whole file.
-      show();
+      // Outside of a test, in `beforeAll`, nothing can be registered.
+      print();
     }
   };
   return { logger, watch };

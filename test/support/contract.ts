@@ -5,8 +5,8 @@ import { entityTag } from '../../rules/entity-tag.ts';
 import type { ErrorCode } from '../../src/contract/errors.ts';
 
 /**
- * Holds answers to an OpenAPI document: an operation, status, error code, header or field that it does not have is an error,
- * and so is a header that it promises and the answer lacks, or a tag of other bytes.
+ * Compares responses with an OpenAPI document: an operation, status, error code, header or field that is not in the document
+ * is an error, and so are a documented header that the response lacks and an ETag of another body.
  */
 
 export type Schema = Record<string, unknown> & { properties?: Record<string, Schema> };
@@ -38,31 +38,31 @@ export type Document = {
 
 type Shared = Record<string, Record<string, unknown>>;
 
-/** The document at a path, with the responses, headers and parameters that operations share in their places. */
+/** The document at a path. References to shared responses, headers and parameters are replaced by what they refer to. */
 export function readDocument(path: string): Document {
   const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
   const { responses = {}, headers = {}, parameters = {} } = JSON.parse(text).components;
   const shared: Shared = { responses, headers, parameters };
-  const inPlace = (part: unknown): unknown =>
+  const dereferenced = (part: unknown): unknown =>
     JSON.parse(JSON.stringify(part), (_name, value) => {
       const [, kind = '', name = ''] = /^#\/components\/(\w+)\/([\w-]+)$/.exec(String(value?.$ref)) ?? [];
       const found = shared[kind]?.[name];
-      return found === undefined ? value : inPlace(found);
+      return found === undefined ? value : dereferenced(found);
     });
-  return inPlace(JSON.parse(text)) as Document;
+  return dereferenced(JSON.parse(text)) as Document;
 }
 
-/** What integrators have, and what the dashboard's backend has. */
+/** The documents of `/v1` and of the dashboard API. */
 export const PUBLIC = readDocument('openapi/openapi.json');
 export const INTERNAL = readDocument('openapi/dashboard.json');
 
-/** The named schemas of both. */
+/** The named schemas of both documents. */
 export const SCHEMAS: Record<string, Schema> = {
   ...PUBLIC.components.schemas,
   ...INTERNAL.components.schemas,
 };
 
-/** Where a reference leads to; a closed list of values without the null that its type has too. */
+/** The schema that a reference refers to. An `enum` loses its null, which the type has too. */
 export function resolved({ $ref, ...schema }: Schema): Schema {
   if (typeof $ref === 'string') return SCHEMAS[$ref.replace(/.*\//, '')] ?? {};
   return Array.isArray(schema.enum)
@@ -72,7 +72,7 @@ export function resolved({ $ref, ...schema }: Schema): Schema {
 
 export const isNullable = (schema: Schema): boolean => [resolved(schema).type].flat().includes('null');
 
-/** A value of a schema, made of the examples of its fields, as readers and tools make one. */
+/** A value of a schema, built from the examples of its fields, as tools build one. */
 export function exampleOf(schema: Schema): unknown {
   const [own] = (schema.examples ?? []) as unknown[];
   if (own !== undefined) return own;
@@ -101,7 +101,7 @@ export const operationsOf = (document: Document) =>
 /** Every operation of both documents. */
 export const DOCUMENTED = [PUBLIC, INTERNAL].flatMap(operationsOf);
 
-/** The name of the schema of an operation's JSON body; undefined where it takes none. */
+/** The name of the schema of an operation's JSON body; undefined if it has none. */
 export const bodyOf = ({ requestBody }: Operation): string | undefined => {
   const { $ref } = requestBody?.content['application/json']?.schema ?? {};
   return typeof $ref === 'string' ? $ref.replace(/.*\//, '') : undefined;
@@ -111,7 +111,7 @@ export const bodyOf = ({ requestBody }: Operation): string | undefined => {
 export const declaredCodes = ({ responses }: Operation, status: number | string): ErrorCode[] =>
   Object.keys(responses[status]?.content?.['application/json']?.examples ?? {}) as ErrorCode[];
 
-/** Closes every object: the document tolerates new fields so that clients do, an answer of today has exactly the documented ones. */
+/** The document lets clients expect new fields; a test expects exactly the documented ones. */
 function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
   if (typeof value !== 'object' || value === null) return value;
@@ -119,11 +119,11 @@ function closed(value: unknown): unknown {
   return object.type === 'object' && object.properties ? { additionalProperties: false, ...object } : object;
 }
 
-/** The same for a schema that is compiled outside of the document. */
+/** The same for the schema of a response, whose references lead into the document. */
 const outside = (schema: Schema): Schema =>
   JSON.parse(JSON.stringify(closed(schema)).replaceAll('"$ref":"#', '"$ref":"document#'));
 
-export type Answer = {
+type Response = {
   method: string;
   url: string;
   status: number;
@@ -131,37 +131,36 @@ export type Answer = {
   body: string;
 };
 
-/** What every answer may have without a word in the document. */
+/** Headers that no document names. */
 const OF_HTTP =
-  /^(?:allow|cache-control|connection|content-length|content-type|date|keep-alive|transfer-encoding|vary|x-content-type-options)$/i;
+  /^(?:allow|cache-control|connection|content-length|content-type|date|keep-alive|transfer-encoding|vary|x-content-type-options)$/;
 
-/** Headers that an answer has for some requests and not for others. */
-const SOMETIMES = /^(?:idempotency-replayed|link|preference-applied|x-ignored-parameters|x-known-values)$/;
+/** Headers that depend on the request. */
+const OPTIONAL = /^(?:idempotency-replayed|link|preference-applied|x-ignored-parameters|x-known-values)$/;
 const OF_LIMITS = /^(?:x-)?ratelimit/;
 
-/** What is wrong with the headers of an answer that may have these; undefined where nothing is. */
-function headersFault(
+/** What is wrong with the headers; undefined if nothing is. */
+function headersError(
   declared: readonly string[],
-  { status, headers, body }: Answer,
+  { status, headers, body }: Response,
   code: string | undefined,
 ): string | undefined {
   const undeclared = Object.keys(headers).filter((name) => !OF_HTTP.test(name) && !declared.includes(name));
   if (undeclared.length > 0) return `${undeclared}, not in its document`;
-  // A service without a limit speaks of none.
+  // A service without a rate limit sends none of its headers.
   const hasLimit = Object.keys(headers).some((name) => OF_LIMITS.test(name));
-  const missing = declared.filter((name) => {
-    if (name in headers || SOMETIMES.test(name)) return false;
+  const absent = declared.filter((name) => {
+    if (name in headers || OPTIONAL.test(name)) return false;
     if (OF_LIMITS.test(name)) return hasLimit;
     return name !== 'retry-after' || status !== 409 || code === 'IDEMPOTENCY_IN_PROGRESS';
   });
-  if (missing.length > 0) return `no ${missing}`;
-  const { etag, 'cache-control': kept, vary } = headers;
-  if (etag !== undefined && status !== 304 && etag !== entityTag(body)) return 'a tag of other bytes';
-  const isPrivate = kept === 'private, no-cache' && vary === 'Authorization, x-api-key';
-  const isSecret = kept === 'no-store' && vary === undefined && etag === undefined;
-  // What is refused before its route is known.
-  const isNoRequest = status === 400 && kept === undefined;
-  return isPrivate || isSecret || isNoRequest ? undefined : `cache-control: ${kept} and vary: ${vary}`;
+  if (absent.length > 0) return `no ${absent}`;
+  const { etag, 'cache-control': caching, vary } = headers;
+  if (etag !== undefined && status !== 304 && etag !== entityTag(body)) return 'the ETag of another body';
+  const isPrivate = caching === 'private, no-cache' && vary === 'Authorization, x-api-key';
+  const isSecret = caching === 'no-store' && vary === undefined && etag === undefined;
+  const isBeforeRouting = status === 400 && caching === undefined;
+  return isPrivate || isSecret || isBeforeRouting ? undefined : `cache-control: ${caching} and vary: ${vary}`;
 }
 
 /** A path that cannot be decoded leads to no operation. */
@@ -173,55 +172,55 @@ function isDecodable(path: string): boolean {
   }
 }
 
-export function contractOf(document: Document): (answer: Answer) => void {
+/** Builds a check of responses, which throws where one differs from the document. */
+export function contractOf(document: Document): (response: Response) => void {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   formatsPlugin.default(ajv);
   ajv.addSchema({ $id: 'document', components: closed(document.components) });
   const operations = operationsOf(document).map(({ method, path, operation }) => ({
     method,
-    form: new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/]*')}$`),
+    pattern: new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/]*')}$`),
     operation,
   }));
   const validators = new Map<string, ReturnType<typeof ajv.compile>>();
 
-  return (answer) => {
-    const { method, url, status, headers, body } = answer;
-    // As a client resolves it: dots that lead upwards ask for another path.
+  return (response) => {
+    const { method, url, status, headers, body } = response;
+    // A client resolves dots in a path before it sends them.
     const path = new URL(url, 'http://localhost').pathname;
     const contentType = headers['content-type'];
     if (headers['x-content-type-options'] !== 'nosniff')
-      throw new Error(`${method} ${path} answered ${status} without nosniff.`);
+      throw new Error(`${method} ${path} returned ${status} without nosniff.`);
     const found =
       isDecodable(path) &&
-      operations.find((candidate) => candidate.method === method && candidate.form.test(path));
-    // A path outside the document may only say that it is not there.
+      operations.find((candidate) => candidate.method === method && candidate.pattern.test(path));
     if (!found) {
       const code = JSON.parse(body).error?.code;
       if (code !== 'ROUTE_NOT_FOUND')
-        throw new Error(`${method} ${path} is not in the document and answered ${status}.`);
+        throw new Error(`${method} ${path} is not in the document and returned ${status}.`);
       return;
     }
     const { operationId, responses } = found.operation;
-    const response = responses[status];
-    if (!response) throw new Error(`${operationId} answered ${status}, which its document does not have.`);
+    const documented = responses[status];
+    if (!documented) throw new Error(`${operationId} returned ${status}, which is not in its document.`);
     const code = status < 400 ? undefined : JSON.parse(body).error?.code;
-    const declared = Object.keys(response.headers ?? {}).map((name) => name.toLowerCase());
-    const fault = headersFault(declared, answer, code);
-    if (fault) throw new Error(`${operationId} answered ${status} with ${fault}.`);
+    const declared = Object.keys(documented.headers ?? {}).map((name) => name.toLowerCase());
+    const error = headersError(declared, response, code);
+    if (error) throw new Error(`${operationId} returned ${status} with ${error}.`);
     if (status === 304) {
-      if (response.content || body !== '' || contentType !== undefined)
-        throw new Error(`${operationId} answered 304 with a body.`);
+      if (documented.content || body !== '' || contentType !== undefined)
+        throw new Error(`${operationId} returned 304 with a body.`);
       return;
     }
     if (!contentType?.startsWith('application/json'))
-      throw new Error(`${operationId} answered ${contentType}.`);
+      throw new Error(`${operationId} returned ${contentType}.`);
     const codes = declaredCodes(found.operation, status);
     if (status >= 400 && !codes.includes(code))
       throw new Error(
-        `${operationId} answered ${status} ${code}, and declares ${codes.join(', ') || 'no code'} for it.`,
+        `${operationId} returned ${status} ${code}, and declares ${codes.join(', ') || 'no code'}.`,
       );
     const key = `${operationId} ${status}`;
-    const schema = response.content?.['application/json']?.schema;
+    const schema = documented.content?.['application/json']?.schema;
     if (!schema) throw new Error(`${key} has no schema in the document.`);
     const validate = validators.get(key) ?? ajv.compile(outside(schema));
     validators.set(key, validate);

@@ -6,7 +6,7 @@ export type MarkdownDocument = { path: string; text: string };
 
 const read = (path: string): MarkdownDocument => ({ path, text: readFileSync(new URL(path, root), 'utf8') });
 
-/** README.md, those of src/db/ and test/, and everything below docs/. */
+/** The Markdown documents that are checked. */
 export const documents: readonly MarkdownDocument[] = [
   'README.md',
   'CHANGELOG.md',
@@ -20,9 +20,8 @@ export const documents: readonly MarkdownDocument[] = [
     .sort(),
 ].map(read);
 
-/** Throws for a document that is not there. */
 export function documentAt(path: string): string {
-  const document = documents.find((one) => one.path === path);
+  const document = documents.find((candidate) => candidate.path === path);
   if (!document) throw new Error(`There is no ${path}.`);
   return document.text;
 }
