@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 
 const root = new URL('../../', import.meta.url);
 
@@ -7,18 +7,12 @@ export type MarkdownDocument = { path: string; text: string };
 const read = (path: string): MarkdownDocument => ({ path, text: readFileSync(new URL(path, root), 'utf8') });
 
 /** The Markdown documents that are checked. */
-export const documents: readonly MarkdownDocument[] = [
-  'README.md',
-  'CHANGELOG.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
-  'src/db/README.md',
-  'test/README.md',
-  ...readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.md'))
-    .map((path) => `docs/${path}`)
-    .sort(),
-].map(read);
+export const documents: readonly MarkdownDocument[] = globSync(
+  ['*.md', 'src/db/README.md', 'test/README.md', 'docs/**/*.md'],
+  { cwd: root },
+)
+  .sort()
+  .map(read);
 
 export function documentAt(path: string): string {
   const document = documents.find((candidate) => candidate.path === path);
