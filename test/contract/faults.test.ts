@@ -9,10 +9,7 @@ import { startProxy } from '../support/proxy.ts';
 import { customer, product } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
 
-/**
- * The database fails under the service, which recovers without a restart. That nothing acknowledged is lost then, and nothing
- * half done, is the model's to see.
- */
+/** The database fails, and the service recovers without a restart. The model tests that no acknowledged write is lost. */
 
 const service = useService();
 
@@ -37,13 +34,13 @@ function expectUnavailable({ status, retryAfter, body }: Awaited<ReturnType<Inst
   expect([status, retryAfter]).toEqual([503, expect.stringMatching(/^[1-9]\d*$/)]);
 }
 
-/** Ends every connection of the service's pools; how many there were. */
+/** Ends every connection of the service's pools, and returns their number. */
 async function killConnections(): Promise<number> {
   const killed = await service.query(
     `select pg_terminate_backend(pid) from pg_stat_activity
       where application_name = 'travel-agency-crm-api' and datname = current_database()`,
   );
-  // What makes the agencies knows of it.
+  // The pool that creates the organizations has noticed it.
   await expect.poll(() => service.db.stats().total).toBe(0);
   return killed.length;
 }
@@ -51,28 +48,28 @@ async function killConnections(): Promise<number> {
 const ONE = unprepared('test.one', () => sql<object>`select 1`);
 const MEMBERS = unprepared('test.members', () => sql<object>`select from team_members`);
 
-/** Nobody reads or writes the table until it is let go. */
+/** Blocks reads and writes of the table. */
 const lock = (table: string) => hold(service.ownerUrl, `lock table ${table} in access exclusive mode`);
 
 test('while connections are killed, every read succeeds', async () => {
   const agency = await service.agency();
-  const made = await customer(agency);
+  const existing = await customer(agency);
   const { send } = await ownInstance(service);
   let killed = 0;
   for (let round = 0; round < 20 || killed < 20; round += 1) {
     const reads = Array.from({ length: 6 }, async () => [
-      await send(agency, 'GET', `/v1/customers/${made.id}`),
+      await send(agency, 'GET', `/v1/customers/${existing.id}`),
       await send(agency, 'GET', '/v1/customers'),
     ]);
     killed += await killConnections();
-    for (const [one, list] of await Promise.all(reads)) {
-      expect(one).toMatchObject({ status: 200, body: made });
-      expect(list).toMatchObject({ status: 200, body: { data: [made] } });
+    for (const [record, list] of await Promise.all(reads)) {
+      expect(record).toMatchObject({ status: 200, body: existing });
+      expect(list).toMatchObject({ status: 200, body: { data: [existing] } });
     }
   }
 });
 
-test('connections that died while nobody used them harm no request', async () => {
+test('after idle connections are killed, reads and writes succeed', async () => {
   const agency = await service.agency();
   const { send, db } = await ownInstance(service);
   await Promise.all(Array.from({ length: 4 }, () => send(agency, 'GET', '/v1/team')));
@@ -82,11 +79,11 @@ test('connections that died while nobody used them harm no request', async () =>
   expect((await send(agency, 'GET', '/v1/team')).status).toBe(200);
 });
 
-test('what takes too long is ended and answered with 503; what was answered so is not written later', async () => {
+test('requests that exceed the timeout are 503, and their statements end: nothing is written later', async () => {
   const agency = await service.agency();
-  const [made, sold] = [await customer(agency), await product(agency)];
+  const [existing, sold] = [await customer(agency), await product(agency)];
   const { send, db } = await ownInstance(service, { statementTimeout: 150 });
-  const letGo = [await lock('products'), await lock('customers')];
+  const locks = [await lock('products'), await lock('customers')];
   const contacts = [{ identifierType: 'web', identifierValue: 'late' }];
   const [list, get, ...writes] = await Promise.all([
     send(agency, 'GET', '/v1/catalog/products'),
@@ -95,25 +92,23 @@ test('what takes too long is ended and answered with 503; what was answered so i
     send(agency, 'PATCH', `/v1/catalog/products/${sold.id}`, { title: 'Late' }),
     send(agency, 'DELETE', `/v1/catalog/products/${sold.id}`),
     send(agency, 'POST', '/v1/customers', { contacts }),
-    send(agency, 'PATCH', `/v1/customers/${made.id}`, { contacts }),
-    send(agency, 'DELETE', `/v1/customers/${made.id}`),
+    send(agency, 'PATCH', `/v1/customers/${existing.id}`, { contacts }),
+    send(agency, 'DELETE', `/v1/customers/${existing.id}`),
   ]);
-  for (const answer of [list, get, ...writes]) expectUnavailable(answer);
+  for (const response of [list, get, ...writes]) expectUnavailable(response);
   for (const { body } of [list, get]) expect(body).toEqual(UNAVAILABLE);
-  // The answers do not wait until PostgreSQL has ended them.
+  // A response does not wait until PostgreSQL has ended its statement.
   await expect.poll(() => db.stats().running).toBe(0);
   await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(0);
-  for (const release of letGo) await release();
-  for (const [path, record] of [
-    ['/v1/catalog/products', sold],
-    ['/v1/customers', made],
-  ])
-    expect((await agency.get(path)).body).toMatchObject({ data: [record], pagination: { total: 1 } });
+  for (const release of locks) await release();
+  const unchanged = (record: object) => ({ data: [record], pagination: { total: 1 } });
+  expect((await agency.get('/v1/catalog/products')).body).toMatchObject(unchanged(sold));
+  expect((await agency.get('/v1/customers')).body).toMatchObject(unchanged(existing));
 });
 
-describe('a time-out', () => {
+describe('the log line of a timeout', () => {
   const TIMEOUT = 250;
-  const faultsIn = (lines: Instance['lines']) => lines.filter(({ level }) => level === 50);
+  const errorsIn = (lines: Instance['lines']) => lines.filter(({ level }) => level === 50);
   const spent = (at: string, statements: string) => ({
     at,
     statements,
@@ -132,7 +127,7 @@ describe('a time-out', () => {
     method,
     route,
   });
-  /** Two connections wait for work. A busy machine can be too slow for the limit, and is not in the end. */
+  /** Waits for two idle connections. A busy machine can exceed the timeout for a while. */
   const connected = (db: Database) => {
     const both = () => Promise.all(['a', 'b'].map((name) => db.for(name).read(ONE, {})));
     return expect.poll(() => both().then(() => db.stats().idle, String)).toBe(2);
@@ -143,19 +138,19 @@ describe('a time-out', () => {
     stack: expect.any(String),
   };
 
-  test('says in one line whose it was, of which statements, and where the time went; and is counted', async () => {
+  test('has the organization, the statements and the time of each phase; the timeouts are counted', async () => {
     const agency = await service.agency();
     const { id } = await customer(agency);
     const { app, send, db, lines, metrics } = await ownInstance(service, { statementTimeout: TIMEOUT });
     await connected(db);
-    const letGo = [await lock('team_members'), await lock('customers')];
+    const locks = [await lock('team_members'), await lock('customers')];
     expectUnavailable(await send(agency, 'GET', '/v1/team'));
     await app.inject({ method: 'HEAD', url: '/v1/team', headers: { 'x-api-key': agency.key } });
     const write = await send(agency, 'PATCH', `/v1/customers/${id}`, { city: 'Lima' });
     expect(write.body).toEqual(UNKNOWN);
-    for (const release of letGo) await release();
-    // Neither a GET nor a HEAD has an outcome.
-    expect(faultsIn(lines)).toEqual([
+    for (const release of locks) await release();
+    // Only a write has an outcome.
+    expect(errorsIn(lines)).toEqual([
       ...['GET', 'HEAD'].map((method) => ({
         ...line(agency, method, '/v1/team'),
         err: { ...err, spent: spent('running', expect.stringContaining('team_members.list')) },
@@ -166,16 +161,16 @@ describe('a time-out', () => {
         err: { ...err, spent: spent('running', expect.stringContaining('customers.update')) },
       },
     ]);
-    for (const { err } of faultsIn(lines) as unknown as { err: { spent: Record<string, number> } }[]) {
+    for (const { err } of errorsIn(lines) as unknown as { err: { spent: Record<string, number> } }[]) {
       const { queue = 0, connection = 0, running = 0, pause = 0 } = err.spent;
       expect(queue + connection + running + pause).toBeGreaterThan(TIMEOUT - 5);
     }
-    const shown = await metrics.text();
-    expect(shown).toContain('database_timeouts_total{at="running"} 3');
-    expect(shown).toContain('http_request_database_seconds_count{method="GET",route="/v1/team"} 1');
+    const exposed = await metrics.text();
+    expect(exposed).toContain('database_timeouts_total{at="running"} 3');
+    expect(exposed).toContain('http_request_database_seconds_count{method="GET",route="/v1/team"} 1');
   });
 
-  test('of a transaction names the statement that it was at', async () => {
+  test('names the statement that a transaction was running', async () => {
     const agency = await service.agency();
     const { db } = await ownInstance(service, { statementTimeout: TIMEOUT });
     await connected(db);
@@ -188,7 +183,7 @@ describe('a time-out', () => {
     await release();
   });
 
-  test('of a write that found no connection says so, and its outcome is known', async () => {
+  test('of a write that got no connection says so, and has no unknown outcome', async () => {
     const agency = await service.agency();
     const proxy = await startProxy(service.url);
     onTestFinished(proxy.close);
@@ -197,10 +192,9 @@ describe('a time-out', () => {
     const { body } = await send(agency, 'POST', '/v1/catalog/products', { title: 'Oaxaca' });
     expect(body).toEqual(UNAVAILABLE);
     const at = expect.stringMatching(/^(connection|pause)$/);
-    expect(faultsIn(lines)).toEqual([
+    expect(errorsIn(lines)).toEqual([
       {
         ...line(agency, 'POST', '/v1/catalog/products'),
-        // Of a transaction no statement was sent yet.
         err: { ...err, spent: spent(at, expect.any(String)) },
       },
     ]);
@@ -215,16 +209,16 @@ describe('when the database cannot be reached', () => {
     return { proxy, send };
   };
 
-  test('writes are refused with 503; reads wait for it, and all is well when it is back', async () => {
+  test('writes are 503 and reads wait; when it is back, both succeed', async () => {
     const agency = await service.agency();
     const { proxy, send } = await behindProxy();
     expect((await send(agency, 'POST', '/v1/catalog/products', { title: 'Antes' })).status).toBe(201);
     proxy.cut();
     const read = send(agency, 'GET', '/v1/catalog/products');
-    const refused = await send(agency, 'POST', '/v1/catalog/products', { title: 'Durante' });
-    expectUnavailable(refused);
-    // What found no connection is known not to be done.
-    expect(refused.body).toEqual(UNAVAILABLE);
+    const rejected = await send(agency, 'POST', '/v1/catalog/products', { title: 'Durante' });
+    expectUnavailable(rejected);
+    // Without a connection it was certainly not applied.
+    expect(rejected.body).toEqual(UNAVAILABLE);
     proxy.mend();
     expect(await read).toMatchObject({ status: 200, body: { pagination: { total: 1 } } });
     expect((await send(agency, 'POST', '/v1/catalog/products', { title: 'Después' })).status).toBe(201);
@@ -232,7 +226,7 @@ describe('when the database cannot be reached', () => {
     expect(body.data.map(({ title }: { title: string }) => title)).toEqual(['Después', 'Antes']);
   });
 
-  test('a write whose answer is lost is answered with 503 and never sent twice, though it may have been done', async () => {
+  test('a write whose result is lost is 503 and not repeated: it may have been applied', async () => {
     const agency = await service.agency();
     const { proxy, send } = await behindProxy();
     const { id } = await product(agency);
