@@ -78,6 +78,8 @@ describe('a request that reaches no operation gets the body of an error', () => 
     ['a doubled slash', ROUTE_NOT_FOUND, get('//v1/customers')],
     ['a path in upper case', ROUTE_NOT_FOUND, get('/V1/customers')],
     ['a malformed escape', UNDECODABLE_PATH, get('/v1/customers/%zz')],
+    ['an escape that is not UTF-8, outside /v1', UNDECODABLE_PATH, get('/%ff')],
+    ['a path of more than 8 KiB', TOO_LARGE_HEADERS, get(`/v1/${'x'.repeat(8_300)}`)],
     ['a first line that is not HTTP', NOT_HTTP, 'garbage\r\n\r\n'],
     // Two proxies could find the end of such a request at different bytes.
     ['both a length and chunks', NOT_HTTP, post({ ...CHUNKED, 'Content-Length': '2' }, '0\r\n\r\n')],
