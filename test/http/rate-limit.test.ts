@@ -4,224 +4,171 @@ import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { readConfig } from '../../src/config.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
-import type { Limiter } from '../../src/http/rate-limit.ts';
-import { insured, memoryLimiter } from '../../src/http/rate-limit.ts';
+import { insured, type Limiter, memoryLimiter } from '../../src/http/rate-limit.ts';
 import { redisLimiter } from '../../src/http/redis-limiter.ts';
 import { ownApp } from '../support/instance.ts';
-import { type Agency, type Reply, useService } from '../support/service.ts';
+import { type Agency, type Client, clientOf, type Reply, useService } from '../support/service.ts';
 
 const LIMIT = 5;
 const service = useService({ requestsPerMinute: LIMIT });
 
-const LIMIT_HEADERS = [
-  'ratelimit',
-  'ratelimit-policy',
-  'retry-after',
-  'x-ratelimit-limit',
-  'x-ratelimit-remaining',
-  'x-ratelimit-reset',
-];
-const limitHeaders = ({ headers }: Pick<Reply, 'headers'>) =>
-  Object.fromEntries(LIMIT_HEADERS.flatMap((name) => (name in headers ? [[name, headers[name]]] : [])));
-
 const seconds = expect.stringMatching(/^([1-9]|[1-5]\d|60)$/);
 
-/** The headers of an answer that leaves this many requests; `t` is between 1 and 60. */
-function expectRemaining(answer: Pick<Reply, 'status' | 'headers'>, limit: number, remaining: number): void {
-  expect(limitHeaders(answer)).toEqual({
+const limitHeaders = ({ headers }: Reply) =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => /ratelimit|retry-after/.test(name)));
+
+function expectRemaining(response: Reply, limit: number, remaining: number): void {
+  expect(limitHeaders(response)).toEqual({
     'ratelimit-policy': `"default";q=${limit};w=60`,
     ratelimit: expect.stringMatching(new RegExp(`^"default";r=${remaining};t=([1-9]|[1-5]\\d|60)$`)),
     'x-ratelimit-limit': String(limit),
     'x-ratelimit-remaining': String(remaining),
     'x-ratelimit-reset': seconds,
-    ...(answer.status === 429 && { 'retry-after': seconds }),
+    ...(response.status === 429 && { 'retry-after': seconds }),
   });
 }
 
-const keyWith = async ({ scope }: Agency, requestsPerMinute: number | null) =>
+const issueKey = async ({ scope }: Agency, requestsPerMinute: number | null) =>
   service.client(parseJson(await issueApiKey(scope, { name: 'x', requestsPerMinute })).key);
 
-test('a key is told on every answer what remains, and beyond its limit when to come back; other keys are not', async () => {
+test('every response says how many requests remain; beyond the limit it is 429 before validation, and nothing is written', async () => {
   const agency = await service.agency();
   expectRemaining(await agency.get('/v1/team'), LIMIT, 4);
   expectRemaining(await agency.get('/v1/customers/x'), LIMIT, 3);
   expectRemaining(await agency.get('/v1/customers?limit=0'), LIMIT, 2);
   expectRemaining(await agency.post('/v1/customers', 'x'.repeat(1024 * 1024)), LIMIT, 1);
   expectRemaining(await agency.post('/v1/catalog/products', { title: 'Oaxaca' }), LIMIT, 0);
-  // Before its request is judged.
-  for (const refused of [
+  for (const rejected of [
     await agency.get('/v1/team'),
     await agency.get('/v1/customers/x'),
     await agency.get('/v1/customers?limit=0'),
     await agency.post('/v1/catalog/products', { title: 'Puebla' }),
   ]) {
-    expectRemaining(refused, LIMIT, 0);
-    const { status, body, headers } = refused;
-    const message = `The API key exceeded its limit of 5 requests per minute. Retry in ${headers['retry-after']} s.`;
-    expect([status, body]).toEqual([429, { error: { code: 'RATE_LIMIT_EXCEEDED', message } }]);
-    expect(headers['retry-after']).toBe(headers['x-ratelimit-reset']);
+    expectRemaining(rejected, LIMIT, 0);
+    const reset = rejected.headers['x-ratelimit-reset'];
+    const message = `The API key exceeded its limit of 5 requests per minute. Retry in ${reset} s.`;
+    expect(rejected).toMatchObject({
+      status: 429,
+      headers: { 'retry-after': reset },
+      body: { error: { code: 'RATE_LIMIT_EXCEEDED', message } },
+    });
   }
   const stored = 'select title from products where organization_id = $1';
   expect(await service.query(stored, [agency.id])).toEqual([{ title: 'Oaxaca' }]);
   expect((await agency.get('/v1/team', { key: 'nonsense' })).status).toBe(401);
-  const [second, other] = [await keyWith(agency, null), await service.agency()];
-  for (const each of [second, other]) expectRemaining(await each.get('/v1/team'), LIMIT, 4);
 });
 
-test('a key has its own limit before the default, higher or lower; 0 switches it off, and no header speaks of one', async () => {
+test('each key has its own limit, or else the default; 0 means no limit and no headers', async () => {
   const agency = await service.agency();
-  const [high, low] = [await keyWith(agency, 1_000_000), await keyWith(agency, 1)];
-  expectRemaining(await high.get('/v1/team'), 1_000_000, 999_999);
+  expectRemaining(await agency.get('/v1/team'), LIMIT, 4);
+  expectRemaining(await (await issueKey(agency, null)).get('/v1/team'), LIMIT, 4);
+  expectRemaining(await (await issueKey(agency, 1_000_000)).get('/v1/team'), 1_000_000, 999_999);
+  const low = await issueKey(agency, 1);
   expectRemaining(await low.get('/v1/team'), 1, 0);
   expect((await low.get('/v1/team')).status).toBe(429);
-  const free = await keyWith(agency, 0);
-  for (const answer of await Promise.all(Array.from({ length: 3 * LIMIT }, () => free.get('/v1/team'))))
-    expect([answer.status, limitHeaders(answer)]).toEqual([200, {}]);
+  const unlimited = await issueKey(agency, 0);
+  for (let request = 0; request < 3 * LIMIT; request += 1) {
+    const response = await unlimited.get('/v1/team');
+    expect([response.status, limitHeaders(response)]).toEqual([200, {}]);
+  }
 });
 
 /** Another instance of the service on the same database, with this limiter. */
-async function instance(limiter: Limiter, lines: string[] = [], requestsPerMinute = LIMIT) {
-  const logger = createLogger('info', { write: (line: string) => lines.push(line) });
-  const app = await ownApp(service, { rateLimit: { limiter, requestsPerMinute }, logger });
-  return {
-    get: async (url: string, key: string, others: Record<string, string> = {}) => {
-      const { statusCode, headers } = await app.inject({ url, headers: { 'x-api-key': key, ...others } });
-      return { status: statusCode, headers: headers as Record<string, string | undefined> };
-    },
-  };
+async function startApi(limiter: Limiter, requestsPerMinute = LIMIT): Promise<(key: string) => Client> {
+  return clientOf(await ownApp(service, { rateLimit: { limiter, requestsPerMinute } }));
 }
 
-/** Nobody listens on port 1. */
-const lostRedis = () => {
+const readWithTag = (client: Client, tag: string | undefined, path = '/v1/team') =>
+  client.get(path, { headers: { 'if-none-match': String(tag) } });
+
+const remainingOf = ({ headers }: Reply) => Number(headers['x-ratelimit-remaining']);
+
+function unreachableRedis(): Limiter {
   const { limiter, close } = redisLimiter('redis://127.0.0.1:1', () => undefined);
   onTestFinished(close);
   return limiter;
-};
+}
 
 describe.each([
-  ['memory', memoryLimiter],
-  ['memory, for Redis is out of reach', lostRedis],
-])('counted in %s', (_store, limiterOf) => {
-  test('exactly as many requests pass as the limit says, however many come at once', async () => {
+  ['in memory', memoryLimiter],
+  ['in memory because Redis cannot be reached', unreachableRedis],
+])('counted %s', (_store, createLimiter) => {
+  test('of many simultaneous requests, exactly as many succeed as the limit allows', async () => {
     const { key } = await service.agency();
-    const { get } = await instance(limiterOf(), [], 20);
-    const answers = await Promise.all(Array.from({ length: 60 }, () => get('/v1/team', key)));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(40);
-    const remaining = answers.map(({ headers }) => Number(headers['x-ratelimit-remaining']));
-    expect(remaining.sort((a, b) => b - a).slice(0, 20)).toEqual(
-      Array.from({ length: 20 }, (_, i) => 19 - i),
+    const client = (await startApi(createLimiter(), 20))(key);
+    const responses = await Promise.all(Array.from({ length: 60 }, () => client.get('/v1/team')));
+    const successful = responses.filter(({ status }) => status === 200);
+    expect(successful.map(remainingOf).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 20 }, (_, n) => n),
     );
+    expect(responses.filter(({ status }) => status === 429)).toHaveLength(40);
   });
 
-  test('an unchanged answer does not count, alone or among others, and says what remains after it', async () => {
+  test('a 304 to an entity tag does not count; any other response does', async () => {
     const { key } = await service.agency();
-    const { get } = await instance(limiterOf());
-    const { etag } = (await get('/v1/team', key)).headers;
-    const left = async (tag = etag, path = '/v1/team') => {
-      const { status, headers } = await get(path, key, { 'if-none-match': String(tag) });
-      return [status, headers['x-ratelimit-remaining']];
+    const client = (await startApi(createLimiter()))(key);
+    const { etag } = (await client.get('/v1/team')).headers;
+    const read = async (tag = etag, path = '/v1/team') => {
+      const response = await readWithTag(client, tag, path);
+      return [response.status, remainingOf(response)];
     };
-    const unchanged = await get('/v1/team', key, { 'if-none-match': String(etag) });
-    expectRemaining(unchanged, LIMIT, 4);
-    for (let index = 0; index < 2 * LIMIT; index += 1) expect(await left()).toEqual([304, '4']);
-    const many = await Promise.all(Array.from({ length: LIMIT - 1 }, () => left()));
-    expect(many.map(([status]) => status)).toEqual([304, 304, 304, 304]);
-    expect(Math.max(...many.map(([, remaining]) => Number(remaining)))).toBe(4);
-    // One that shows no copy counts, and what is no unchanged answer.
-    expect(await left('*')).toEqual([304, '3']);
-    expect(await left('"another"')).toEqual([200, '2']);
-    expect(await left(etag, '/v1/nothing')).toEqual([404, undefined]);
-    expect(await left(etag, '/v1/customers/x')).toEqual([404, '1']);
-    expect(await left('"another"')).toEqual([200, '0']);
-    // Beyond the limit nothing is looked at, whether it changed or not.
-    expect(await left()).toEqual([429, '0']);
+    expectRemaining(await readWithTag(client, etag), LIMIT, 4);
+    for (let request = 0; request < 2 * LIMIT; request += 1) expect(await read()).toEqual([304, 4]);
+    const simultaneous = await Promise.all(Array.from({ length: LIMIT - 1 }, () => read()));
+    expect(simultaneous.map(([status]) => status)).toEqual([304, 304, 304, 304]);
+    expect(Math.max(...simultaneous.map(([, remaining]) => Number(remaining)))).toBe(4);
+    // `*` does not prove that the client has a copy.
+    expect(await read('*')).toEqual([304, 3]);
+    expect(await read('"another"')).toEqual([200, 2]);
+    expect(await read(etag, '/v1/customers/x')).toEqual([404, 1]);
+    expect(await read('"another"')).toEqual([200, 0]);
+    expect(await read()).toEqual([429, 0]);
   });
 });
 
-test('a key has ten times its limit of unchanged answers, and others have theirs', async () => {
+test('a key gets free 304s up to ten times its limit, whatever other keys do', async () => {
   const [{ key }, other] = [await service.agency(), await service.agency()];
-  const { get } = await instance(memoryLimiter());
-  const { etag } = (await get('/v1/team', key)).headers;
-  const left = async (of = key) =>
-    (await get('/v1/team', of, { 'if-none-match': String(etag) })).headers['x-ratelimit-remaining'];
-  for (let index = 0; index < 10 * LIMIT; index += 1) expect(await left()).toBe('4');
-  expect([await left(), await left(), await left(other.key)]).toEqual(['3', '2', '5']);
+  const clients = await startApi(memoryLimiter());
+  const { etag } = (await clients(key).get('/v1/team')).headers;
+  const read = async (of = key) => remainingOf(await readWithTag(clients(of), etag));
+  for (let request = 0; request < 10 * LIMIT; request += 1) expect(await read()).toBe(4);
+  expect([await read(), await read(), await read(other.key)]).toEqual([3, 2, 5]);
 });
 
-describe('counted in a store that fails or is busy', () => {
-  /** Two instances over one store, which the test stops and starts. */
-  function stored() {
-    const state = { fails: false, busy: false, asked: 0 };
-    const counts = memoryLimiter();
-    const store: Limiter = {
-      penalty: (key, points) => {
-        state.asked += 1;
-        return state.fails ? Promise.reject(new Error('out of reach')) : counts.penalty(key, points);
-      },
-      reward: (key, points) => store.penalty(key, -(points ?? 1)),
-    };
-    const errors: Error[] = [];
-    const one = () => insured(store, { isBusy: () => state.busy, onError: (error) => errors.push(error) });
-    return { state, errors, instances: [one(), one()] };
-  }
-  const passed = async (limiter: Limiter | undefined, requests: number): Promise<number> => {
-    let count = 0;
-    for (let request = 0; request < requests; request += 1)
-      if (((await limiter?.penalty('key'))?.consumedPoints ?? 0) <= LIMIT) count += 1;
-    return count;
-  };
-
-  test.each(['fails', 'busy'] as const)('%s: each instance lets its limit pass and no more', async (how) => {
-    const { state, errors, instances } = stored();
-    state[how] = true;
-    for (const instance of instances) expect(await passed(instance, 3 * LIMIT)).toBe(LIMIT);
-    expect(errors).toHaveLength(how === 'fails' ? 6 * LIMIT : 0);
-    expect(state.asked).toBe(how === 'fails' ? 6 * LIMIT : 0);
-  });
-
-  test('what was counted in memory is told to the store; no key gets its allowance again', async () => {
-    const { state, instances } = stored();
-    const [one, other] = instances;
-    expect(await passed(one, LIMIT - 2)).toBe(LIMIT - 2);
-    state.fails = true;
-    expect(await passed(one, 1)).toBe(1);
-    state.fails = false;
-    expect(await passed(one, 1)).toBe(1);
-    expect([await passed(other, LIMIT), await passed(one, LIMIT)]).toEqual([0, 0]);
-    state.busy = true;
-    expect(await passed(one, LIMIT)).toBe(0);
-  });
-});
-
-test('an unchanged answer after the end of its window takes nothing off the next', async () => {
+test('a 304 after the end of its window does not lower the count of the next window', async () => {
   const { key } = await service.agency();
   const calls: string[] = [];
   const count = (name: string, msBeforeNext: number) => async () => {
     calls.push(name);
     return { consumedPoints: 1, remainingPoints: 0, msBeforeNext } as RateLimiterRes;
   };
-  const ofWindow = (left: number) => ({ penalty: count('penalty', left), reward: count('reward', left) });
-  const named = { 'if-none-match': String((await service.client(key).get('/v1/team')).headers.etag) };
-  expect((await (await instance(ofWindow(0))).get('/v1/team', key, named)).status).toBe(304);
+  const limiterOf = (msBeforeNext: number) => ({
+    penalty: count('penalty', msBeforeNext),
+    reward: count('reward', msBeforeNext),
+  });
+  const { etag } = (await service.client(key).get('/v1/team')).headers;
+  expect((await readWithTag((await startApi(limiterOf(0)))(key), etag)).status).toBe(304);
   expect(calls).toEqual(['penalty']);
-  expect((await (await instance(ofWindow(60_000))).get('/v1/team', key, named)).status).toBe(304);
+  expect((await readWithTag((await startApi(limiterOf(60_000)))(key), etag)).status).toBe(304);
   expect(calls).toEqual(['penalty', 'penalty', 'reward']);
 });
 
-test('when the store fails at an unchanged answer, it is sent, stays counted, and the log says so', async () => {
+test('a 304 counts if the store fails, and the log says so', async () => {
   const { key } = await service.agency();
   const lines: string[] = [];
-  const reward = () => Promise.reject(new Error('out of reach'));
-  const limiter = memoryLimiter();
-  const { get } = await instance({ penalty: (...args) => limiter.penalty(...args), reward }, lines);
-  const { etag } = (await get('/v1/team', key)).headers;
-  const answer = await get('/v1/team', key, { 'if-none-match': String(etag) });
-  expect(answer.status).toBe(304);
-  expect(answer.headers['x-ratelimit-remaining']).toBe('3');
-  expect((await get('/v1/team', key)).headers['x-ratelimit-remaining']).toBe('2');
-  const warnings = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 40);
-  expect(warnings).toMatchObject([
+  const memory = memoryLimiter();
+  const limiter: Limiter = {
+    penalty: (...args) => memory.penalty(...args),
+    reward: () => Promise.reject(new Error('out of reach')),
+  };
+  const logger = createLogger('warn', { write: (line) => lines.push(line) });
+  const app = await ownApp(service, { rateLimit: { limiter, requestsPerMinute: LIMIT }, logger });
+  const client = clientOf(app)(key);
+  const { etag } = (await client.get('/v1/team')).headers;
+  const unchanged = await readWithTag(client, etag);
+  expect([unchanged.status, remainingOf(unchanged)]).toEqual([304, 3]);
+  expect(remainingOf(await client.get('/v1/team'))).toBe(2);
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     {
       msg: 'the rate limit store failed; a 304 stays counted',
       requestId: expect.any(String),
@@ -230,7 +177,57 @@ test('when the store fails at an unchanged answer, it is sent, stays counted, an
   ]);
 });
 
-test('a limit that nobody set is 6,000 a minute; an address that is none of Redis is refused at the start', () => {
+describe('two instances with a store that can fail or be busy', () => {
+  function startInstances() {
+    const state = { fails: false, busy: false, calls: 0 };
+    const counts = memoryLimiter();
+    const store: Limiter = {
+      penalty: (key, points) => {
+        state.calls += 1;
+        return state.fails ? Promise.reject(new Error('out of reach')) : counts.penalty(key, points);
+      },
+      reward: (key, points) => store.penalty(key, -(points ?? 1)),
+    };
+    const errors: Error[] = [];
+    const options = { isBusy: () => state.busy, onError: (error: Error) => errors.push(error) };
+    return { state, errors, one: insured(store, options), other: insured(store, options) };
+  }
+  /** Sends the requests, and returns how many of them are within the limit. */
+  async function allowed(limiter: Limiter, requests: number): Promise<number> {
+    let count = 0;
+    for (let request = 0; request < requests; request += 1)
+      if ((await limiter.penalty('key')).consumedPoints <= LIMIT) count += 1;
+    return count;
+  }
+
+  test('while it fails, each instance allows exactly the limit, and reports each failure', async () => {
+    const { state, errors, one, other } = startInstances();
+    state.fails = true;
+    expect([await allowed(one, 3 * LIMIT), await allowed(other, 3 * LIMIT)]).toEqual([LIMIT, LIMIT]);
+    expect(errors).toHaveLength(6 * LIMIT);
+  });
+
+  test('while it is busy, each instance allows exactly the limit without calling it', async () => {
+    const { state, errors, one, other } = startInstances();
+    state.busy = true;
+    expect([await allowed(one, 3 * LIMIT), await allowed(other, 3 * LIMIT)]).toEqual([LIMIT, LIMIT]);
+    expect([state.calls, errors]).toEqual([0, []]);
+  });
+
+  test('requests that one instance counted in memory are added to the store when it works again', async () => {
+    const { state, one, other } = startInstances();
+    expect(await allowed(one, LIMIT - 2)).toBe(LIMIT - 2);
+    state.fails = true;
+    expect(await allowed(one, 1)).toBe(1);
+    state.fails = false;
+    expect(await allowed(one, 1)).toBe(1);
+    expect([await allowed(other, LIMIT), await allowed(one, LIMIT)]).toEqual([0, 0]);
+    state.busy = true;
+    expect(await allowed(one, LIMIT)).toBe(0);
+  });
+});
+
+test('the default is 6,000 requests a minute, and a REDIS_URL of another scheme stops the start', () => {
   expect(readConfig({}).RATE_LIMIT_PER_MINUTE).toBe(6_000);
   const start = () => readConfig({ REDIS_URL: 'http://redis' });
   expect(start).toThrow('REDIS_URL must be a redis:// or rediss:// URL.');
