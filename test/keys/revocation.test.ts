@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { generateKey, hashKey } from '../../src/api-keys/api-key.ts';
 import { type KeyCache, openKeyCache } from '../../src/api-keys/cache.ts';
 import { findKeys, issueApiKey, revokeApiKey, saveKeyUsage } from '../../src/api-keys/repository.ts';
@@ -7,176 +7,158 @@ import { parseJson } from '../../src/db/sql/json.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { type Service, type ServiceOptions, startService, useService } from '../support/service.ts';
 
-/** The promise to the owners of keys: a second. A lookup is good for this part of it, and keys in use are looked up again. */
-const GOOD = 900;
+/** A revoked key is rejected within a second: cache entries live 900 ms, and keys in use are refreshed every 600 ms. */
+const TTL = 900;
 const REFRESH = 600;
 const SECOND = 1_000;
 const NOON = Date.parse('2026-11-21T12:00:00.000Z');
 
 const service = useService();
-/** The clock of instances and caches of a test. */
+/** The clock of the caches. */
 let now = 0;
-const opened: { close: () => Promise<void> }[] = [];
 beforeEach(() => {
   now = 0;
 });
-afterEach(async () => {
+afterEach(() => {
   vi.useRealTimers();
-  for (const each of opened.splice(0).reverse()) await each.close();
 });
 
-/** Nothing happens by itself: neither the refresh nor the saving of usage. */
+/** Stops the refreshes of caches, and the saving of `lastUsedAt`. */
 const stopTimers = () => vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
 
-/** Another instance on the same database; it closes with the test. */
-async function instance(options: ServiceOptions = {}): Promise<Service> {
-  const other = await startService({ beside: service, ...options });
-  opened.push(other);
-  return other;
+/** Another instance on the same database. */
+async function startInstance(options: ServiceOptions = {}): Promise<Service> {
+  const instance = await startService({ beside: service, ...options });
+  onTestFinished(instance.close);
+  return instance;
 }
 
-type Around = <Row>(asks: () => Promise<Row[]>, values: object) => Promise<Row[]>;
+type Intercept = <Row>(query: () => Promise<Row[]>, values: object) => Promise<Row[]>;
 
-/** A cache of keys whose questions to the database go through these. */
-function cacheOn(around: { read?: Around; write?: Around }): KeyCache {
+/** A cache whose reads and writes pass through these functions. */
+function openCache(intercepts: { read?: Intercept; write?: Intercept }): KeyCache {
   const through = (verb: 'read' | 'write'): Queries['read'] => {
-    const each: Around = around[verb] ?? ((asks) => asks());
-    return (statement, values) => each(() => service.db[verb](statement, values), values as object);
+    const intercept: Intercept = intercepts[verb] ?? ((query) => query());
+    return (statement, values) => intercept(() => service.db[verb](statement, values), values as object);
   };
   const db = { ...service.db, read: through('read'), write: through('write') };
   const keys = openKeyCache({ db, logger: createLogger('silent'), now: () => now, date: () => NOON });
-  opened.push(keys);
+  onTestFinished(keys.close);
   return keys;
 }
+
+const isCached = (keys: KeyCache, key: string) => !(keys.find(key) instanceof Promise);
 
 const outOfReach = () => Promise.reject(new Error('out of reach'));
 
 const statusAt = async ({ client }: Service, key: string): Promise<number> =>
   (await client(key).get('/v1/team')).status;
 
-const until = (condition: () => Promise<boolean>) =>
-  vi.waitUntil(condition, { timeout: 120_000, interval: 5 });
-
-const refused = (at: Service, key: string) => until(async () => (await statusAt(at, key)) === 401);
-
-/** Answers whether the instance found the key in its memory, where it was accepted. */
-async function fromMemory(at: Service, key: string): Promise<boolean> {
-  const before = at.keys.stats().hits;
-  expect(await statusAt(at, key)).toBe(200);
-  return at.keys.stats().hits > before;
+/** Sends a request with an active key; whether the instance found the key in its cache. */
+async function hitsCache(instance: Service, key: string): Promise<boolean> {
+  const before = instance.keys.stats().hits;
+  expect(await statusAt(instance, key)).toBe(200);
+  return instance.keys.stats().hits > before;
 }
 
-/** Waits until the instance knows the key by heart: only then does forgetting it mean anything. */
-const remembered = (at: Service, key: string) => until(() => fromMemory(at, key));
-
-/** A key of an agency of its own, and how it is revoked. */
-async function issued(expiresAt: string | null = null) {
-  const agency = await service.agency();
-  const { id, key } = parseJson(await issueApiKey(agency.scope, { name: 'another', expiresAt }));
-  return { agency, id, key, revoke: () => revokeApiKey(agency.scope, id) };
+/** A key of a new agency. */
+async function issueKey(expiresAt: string | null = null) {
+  const { scope } = await service.agency();
+  const { id, key } = parseJson(await issueApiKey(scope, { name: 'another', expiresAt }));
+  return { id, key, revoke: () => revokeApiKey(scope, id) };
 }
 
 const inAnHour = (): string => new Date(Date.now() + 3_600 * SECOND).toISOString();
 
 describe('a revoked key', () => {
-  test('is refused by every instance, and its neighbours are not', async () => {
-    const { agency, key, revoke } = await issued();
-    const other = await instance();
-    for (const at of [service, other]) await remembered(at, key);
-    await remembered(other, agency.key);
-    await revoke();
-    await Promise.all([service, other].map((at) => refused(at, key)));
-    await remembered(other, agency.key);
-  });
-
-  test('is refused when the time of its lookup is over, although nothing was looked up again', async () => {
+  test('is rejected by an instance that learns nothing of it when its cache entry expires', async () => {
     stopTimers();
-    const { id, key } = await issued();
-    const other = await instance({ keyClock: () => now });
-    await remembered(other, key);
-    // By hand, which tells nobody.
+    const { id, key } = await issueKey();
+    const other = await startInstance({ keyClock: () => now });
+    await statusAt(other, key);
+    expect(await hitsCache(other, key)).toBe(true);
     await service.query('update api_keys set revoked_at = now() where id = $1', [id]);
-    now += GOOD - 1;
-    expect(await fromMemory(other, key)).toBe(true);
+    now += TTL - 1;
+    expect(await hitsCache(other, key)).toBe(true);
     now += 1;
     expect(await statusAt(other, key)).toBe(401);
   });
 
-  test('is forgotten when the keys in use are looked up again, and its request did not wait for that', async () => {
+  test('leaves the cache at the next refresh, which covers exactly the keys in use and delays no request', async () => {
     stopTimers();
-    const [revoked, kept, unused] = [await issued(), await issued(), await issued()];
-    const asked: number[] = [];
-    const keys = cacheOn({
-      read: (asks, values) => {
-        asked.push((values as { hashes: string[] }).hashes.length);
-        return asks();
+    const [revoked, active, unused] = [await issueKey(), await issueKey(), await issueKey()];
+    const batches: number[] = [];
+    const keys = openCache({
+      read: (query, values) => {
+        batches.push((values as { hashes: string[] }).hashes.length);
+        return query();
       },
     });
-    await Promise.all([revoked, kept, unused].map(({ key }) => keys.find(key)));
-    for (const { key } of [revoked, kept]) expect(keys.find(key)).not.toBeInstanceOf(Promise);
-    asked.length = 0;
+    await Promise.all([revoked, active, unused].map(({ key }) => keys.find(key)));
+    for (const { key } of [revoked, active]) expect(isCached(keys, key)).toBe(true);
+    batches.length = 0;
 
     await revoked.revoke();
     now += REFRESH;
     vi.advanceTimersByTime(REFRESH);
-    await until(async () => keys.find(revoked.key) instanceof Promise);
+    await expect.poll(() => isCached(keys, revoked.key)).toBe(false);
     now += REFRESH;
-    expect(asked[0]).toBe(2);
-    expect(keys.find(kept.key)).not.toBeInstanceOf(Promise);
-    expect(keys.find(unused.key)).toBeInstanceOf(Promise);
+    expect(batches[0]).toBe(2);
+    expect(isCached(keys, active.key)).toBe(true);
+    expect(isCached(keys, unused.key)).toBe(false);
     expect(await keys.find(revoked.key)).toBeUndefined();
   });
 
-  test('is not remembered for longer by a lookup that began before it was revoked', async () => {
+  test('is not cached for longer by a lookup that began before the revocation', async () => {
     stopTimers();
-    const late = await issued();
-    const answer = Promise.withResolvers<void>();
-    const asked = Promise.withResolvers<void>();
-    const keys = cacheOn({
-      read: async (asks) => {
-        const rows = await asks();
-        asked.resolve();
-        await answer.promise;
+    const { id, key, revoke } = await issueKey();
+    const found = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    const keys = openCache({
+      read: async (query) => {
+        const rows = await query();
+        found.resolve();
+        await release.promise;
         return rows;
       },
     });
-    const lookup = keys.find(late.key);
-    await asked.promise;
-    await late.revoke();
-    now += GOOD;
-    answer.resolve();
-    expect((await lookup)?.id).toBe(late.id);
-    expect(await keys.find(late.key)).toBeUndefined();
+    const lookup = keys.find(key);
+    await found.promise;
+    await revoke();
+    now += TTL;
+    release.resolve();
+    expect((await lookup)?.id).toBe(id);
+    expect(await keys.find(key)).toBeUndefined();
   });
 
-  test('is refused although the clock of the machine is set back', async () => {
-    const { key, revoke } = await issued();
-    const other = await instance();
-    await remembered(other, key);
+  test('is rejected even if the clock of the machine is set back', async () => {
+    const { key, revoke } = await issueKey();
+    const other = await startInstance();
+    await expect.poll(() => hitsCache(other, key)).toBe(true);
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600 * SECOND });
     await revoke();
-    await refused(other, key);
-  });
-
-  test('is not good for longer because the database cannot be asked', async () => {
-    stopTimers();
-    const { agency, key } = await issued();
-    let fails = false;
-    const keys = cacheOn({ read: (asks) => (fails ? outOfReach() : asks()) });
-    await keys.find(key);
-    expect(keys.find(key)).not.toBeInstanceOf(Promise);
-    fails = true;
-    await vi.advanceTimersByTimeAsync(REFRESH);
-    expect(keys.find(key)).not.toBeInstanceOf(Promise);
-    now += GOOD;
-    await expect(keys.find(key)).rejects.toThrow('out of reach');
-    fails = false;
-    expect((await keys.find(key))?.organizationId).toBe(agency.id);
+    await expect.poll(() => statusAt(other, key)).toBe(401);
   });
 });
 
-test('a new key works at once, also where it was asked for a moment before', async () => {
-  const { id } = await issued();
+test('a cached key is not accepted for longer if the database cannot be reached', async () => {
+  stopTimers();
+  const { id, key } = await issueKey();
+  let fails = false;
+  const keys = openCache({ read: (query) => (fails ? outOfReach() : query()) });
+  await keys.find(key);
+  expect(isCached(keys, key)).toBe(true);
+  fails = true;
+  await vi.advanceTimersByTimeAsync(REFRESH);
+  expect(isCached(keys, key)).toBe(true);
+  now += TTL;
+  await expect(keys.find(key)).rejects.toThrow('out of reach');
+  fails = false;
+  expect(await keys.find(key)).toMatchObject({ id });
+});
+
+test('a new key works at once, even if it was unknown a moment before', async () => {
+  const { id } = await issueKey();
   const key = generateKey();
   expect(await statusAt(service, key)).toBe(401);
   await service.query('update api_keys set hash = $2 where id = $1', [id, Buffer.from(hashKey(key), 'hex')]);
@@ -184,47 +166,47 @@ test('a new key works at once, also where it was asked for a moment before', asy
 });
 
 describe('a key that expires', () => {
-  test('is good until its hour and refused from then on, before its lookup is a second old', async () => {
+  test('is rejected from its expiry on, before its cache entry would expire', async () => {
     stopTimers();
-    const { id, key } = await issued(inAnHour());
-    // The key has 100 ms left by the clock of the database.
-    const keys = cacheOn({
-      read: async (asks) => (await asks()).map((row) => ({ ...row, lifetime: 100 })),
+    const { id, key } = await issueKey(inAnHour());
+    const keys = openCache({
+      read: async (query) => (await query()).map((row) => ({ ...row, lifetime: 100 })),
     });
     await keys.find(key);
     now += 99;
-    expect(keys.find(key)).not.toBeInstanceOf(Promise);
+    expect(isCached(keys, key)).toBe(true);
     await service.query("update api_keys set expires_at = now() - interval '1 second' where id = $1", [id]);
     now += 1;
     expect(await keys.find(key)).toBeUndefined();
   });
 
-  test('keeps to the clock of the database, however wrong the one of the instance is', async () => {
-    const { key } = await issued(inAnHour());
+  test('expires by the clock of the database, however wrong the clock of the instance is', async () => {
+    const { key } = await issueKey(inAnHour());
     const lifetime = (await findKeys(service.db, [hashKey(key)])).get(hashKey(key))?.lifetime;
     expect(lifetime).toBeGreaterThan(3_000 * SECOND);
     expect(lifetime).toBeLessThanOrEqual(3_600 * SECOND);
-    for (const wrong of [-7_200 * SECOND, 7_200 * SECOND]) {
-      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + wrong });
-      expect(await statusAt(await instance(), key)).toBe(200);
+    for (const error of [-7_200 * SECOND, 7_200 * SECOND]) {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + error });
+      expect(await statusAt(await startInstance(), key)).toBe(200);
       vi.useRealTimers();
     }
   });
 });
 
 describe('lastUsedAt', () => {
-  const stored = async (id: string) =>
-    (
-      await service.query<{ at: Date | null; version: string }>(
-        'select last_used_at as at, xmin::text as version from api_keys where id = $1',
-        [id],
-      )
-    )[0];
+  /** Its value, and the version of its row. */
+  async function stored(id: string) {
+    const [row] = await service.query<{ at: Date | null; version: string }>(
+      'select last_used_at as at, xmin::text as version from api_keys where id = $1',
+      [id],
+    );
+    return row;
+  }
   const lastUsedAt = async (id: string) => (await stored(id))?.at?.getTime();
 
-  test('is written beside the requests, once for all of a minute, and when the instance stops', async () => {
+  test('is written once a minute, and when the instance stops', async () => {
     stopTimers();
-    const { id, key } = await issued();
+    const { id, key } = await issueKey();
     let date = NOON;
     const other = await startService({ beside: service, keyDate: () => date });
     for (let request = 0; request < 3; request += 1) {
@@ -232,37 +214,36 @@ describe('lastUsedAt', () => {
       expect(await statusAt(other, key)).toBe(200);
     }
     expect(await lastUsedAt(id)).toBeUndefined();
-    vi.advanceTimersByTime(60_000);
-    await until(async () => (await lastUsedAt(id)) !== undefined);
-    expect(await lastUsedAt(id)).toBe(NOON + 3 * SECOND);
+    vi.advanceTimersByTime(60 * SECOND);
+    await expect.poll(() => lastUsedAt(id)).toBe(NOON + 3 * SECOND);
     date += 120 * SECOND;
     expect(await statusAt(other, key)).toBe(200);
     await other.close();
     expect(await lastUsedAt(id)).toBe(NOON + 123 * SECOND);
   });
 
-  test('is written at most once a minute, however many instances tell it, and never goes back', async () => {
-    const { id, key } = await issued();
-    const known = (await findKeys(service.db, [hashKey(key)])).get(hashKey(key));
-    if (!known) throw new Error('The key is not there.');
-    const used = (at: number) => saveKeyUsage(service.db, [{ key: known.key, at: NOON + at * SECOND }]);
-    await used(5);
+  test('is written at most once a minute over all instances, and never goes back', async () => {
+    const { id, key } = await issueKey();
+    const found = (await findKeys(service.db, [hashKey(key)])).get(hashKey(key));
+    if (!found) throw new Error('The key was not found.');
+    const save = (second: number) =>
+      saveKeyUsage(service.db, [{ key: found.key, at: NOON + second * SECOND }]);
+    await save(5);
     const first = await stored(id);
     expect(first?.at).toEqual(new Date(NOON + 5 * SECOND));
-    for (const at of [5, 20, 59, 0, -3_600]) await used(at);
+    for (const second of [5, 20, 59, 0, -3_600]) await save(second);
     expect(await stored(id)).toEqual(first);
-    await used(60);
+    await save(60);
     expect(await lastUsedAt(id)).toBe(NOON + 60 * SECOND);
   });
 
-  test('of a use that could not be saved is saved with the next', async () => {
+  test('is saved with the next attempt if saving failed', async () => {
     stopTimers();
-    const { id, key } = await issued();
+    const { id, key } = await issueKey();
     let fails = true;
-    const keys = cacheOn({ write: (asks) => (fails ? outOfReach() : asks()) });
+    const keys = openCache({ write: (query) => (fails ? outOfReach() : query()) });
     await keys.find(key);
-    await vi.advanceTimersByTimeAsync(60_000);
-    vi.useRealTimers();
+    await vi.advanceTimersByTimeAsync(60 * SECOND);
     expect(await lastUsedAt(id)).toBeUndefined();
     fails = false;
     await keys.close();
