@@ -6,16 +6,19 @@ const FILE = {
   organizationId: '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17',
   attachmentId: '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d18',
 };
-const BOTH = { current: 'the current secret', previous: 'the previous secret' };
-const ALONE = { current: BOTH.current };
+const CURRENT = { current: 'the current secret' };
+const PREVIOUS = { current: 'the previous secret' };
+const BOTH = { current: CURRENT.current, previous: PREVIOUS.current };
 
-test.each<[string, LinkSecrets, LinkSecrets, boolean]>([
-  ['its own secret', ALONE, ALONE, true],
-  ['its current secret, beside a previous one', BOTH, ALONE, true],
-  ['its previous secret', { current: BOTH.previous }, BOTH, true],
-  ['a secret that it had long ago', { current: BOTH.previous }, ALONE, false],
-  ['a secret of others', { current: 'a secret of others' }, BOTH, false],
-  ['no secret', { current: '' }, ALONE, false],
-])('whether it reads a token made with %s', (_name, made, has, isRead) => {
-  expect(readToken(has, createToken(made, FILE, NOW + 1), NOW)).toEqual(isRead ? FILE : undefined);
+test.each<[string, signedWith: LinkSecrets, readWith: LinkSecrets, isValid: boolean]>([
+  ['the same secret', CURRENT, CURRENT, true],
+  ['the current secret beside a previous one', BOTH, CURRENT, true],
+  ['the previous secret', PREVIOUS, BOTH, true],
+  ['a secret that is no longer configured', PREVIOUS, CURRENT, false],
+  ['another secret', { current: 'another secret' }, BOTH, false],
+  ['an empty secret', { current: '' }, CURRENT, false],
+])('a token that was signed with %s is valid or not', (_name, signedWith, readWith, isValid) => {
+  expect(readToken(readWith, createToken(signedWith, FILE, NOW + 1), NOW)).toEqual(
+    isValid ? FILE : undefined,
+  );
 });

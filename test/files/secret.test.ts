@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { persistedSecret } from '../../src/files/secret.ts';
 
-test('starts at the same moment agree on one secret, which is kept for the next and is nobody else’s', async () => {
+test('simultaneous starts agree on one secret, which stays and which only its owner can read', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'crm-secret-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  // Long ones take their time to be written.
+  // So long that the starts are still writing when others read.
   const text = 'x'.repeat(2_000_000);
   for (let round = 0; round < 3; round += 1) {
     const path = join(folder, String(round), 'secret');
