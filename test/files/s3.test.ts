@@ -30,7 +30,6 @@ describe('a signed URL', () => {
       "Cotización & (O'Higgins) *v2* ~ 50%+1.pdf",
       `"Cotizaci?n & (O'Higgins) *v2* ~ 50%+1.pdf"; filename*=UTF-8''Cotizaci%C3%B3n%20%26%20%28O%27Higgins%29%20%2Av2%2A%20~%2050%25%2B1.pdf`,
     ],
-    ['旅程表.pdf', `"???.pdf"; filename*=UTF-8''%E6%97%85%E7%A8%8B%E8%A1%A8.pdf`],
   ])(
     'downloads %s from the store under its name, with its type and without caching',
     async (name, encodedName) => {

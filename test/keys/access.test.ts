@@ -46,31 +46,23 @@ test.each(LIMITED)(
     };
     const { key } = await issue(agency, settings);
     const before = await dashboard.stored(agency);
-    let rejections = 0;
     for (const { method, path } of operations) {
       const url = path.replace(/\{(\w+)\}/, (_, name) => ids[name] ?? randomUUID());
       const isRead = method === 'GET';
-      const head = async () =>
-        (await service.app.inject({ method: 'HEAD', url, headers: { 'x-api-key': key } })).statusCode;
+      const body = isRead ? undefined : 'not JSON';
+      const response = await agency.request(method, url, { key, body });
       if (isAllowed(method, path)) {
-        const body = isRead ? undefined : 'not JSON';
-        const expected = await agency.request(method, url, { body });
-        expect(await agency.request(method, url, { key, body })).toMatchObject({
-          status: expected.status,
-          text: expected.text,
-        });
-        if (isRead) expect(await head()).toBe(expected.status);
+        const { status, text } = await agency.request(method, url, { body });
+        expect([response.status, response.text]).toEqual([status, text]);
       } else {
-        rejections += 1;
-        for (const body of isRead ? [undefined] : [{ title: 'x', contacts: [] }, 'not JSON'])
-          expect(await agency.request(method, url, { key, body })).toMatchObject({
-            ...rejected(code),
-            headers: { 'x-ratelimit-limit': '1000' },
-          });
-        if (isRead) expect(await head()).toBe(403);
+        expect(response).toMatchObject({ ...rejected(code), headers: { 'x-ratelimit-limit': '1000' } });
+        const valid = { title: 'x', contacts: [] };
+        if (!isRead)
+          expect(await agency.request(method, url, { key, body: valid })).toMatchObject(rejected(code));
       }
+      const head = { method: 'HEAD', url, headers: { 'x-api-key': key } } as const;
+      if (isRead) expect((await service.app.inject(head)).statusCode).toBe(response.status);
     }
-    expect(rejections).toBeGreaterThan(5);
     expect(await dashboard.stored(agency)).toEqual(before);
   },
 );
