@@ -160,12 +160,12 @@ describe('GET /metrics', () => {
     const transactions = Array.from({ length: 12 }, () => agency.scope.db.transaction(() => end.promise));
     const inUse = () => service.db.stats().total - service.db.stats().idle;
     await expect.poll(() => [service.db.stats().waiting, inUse()]).toEqual([7, 5]);
-    const shown = await lines();
+    const metricLines = await lines();
     const { idle } = service.db.stats();
     const { hits, misses } = service.keys.stats();
     end.resolve();
     await Promise.all(transactions);
-    expect(shown).toEqual(
+    expect(metricLines).toEqual(
       expect.arrayContaining([
         'purged_products_total 3',
         'purged_variants_total 5',

@@ -157,7 +157,7 @@ test('a cached key is not accepted for longer if the database cannot be reached'
   expect(await keys.find(key)).toMatchObject({ id });
 });
 
-test('a new key works at once, even if it was unknown a moment before', async () => {
+test('a new key works at once, even if it was just unknown', async () => {
   const { id } = await issueKey();
   const key = generateKey();
   expect(await statusAt(service, key)).toBe(401);

@@ -99,7 +99,7 @@ describe('an account of whatsapp, as gateways report it', () => {
     ['US.ENT.11815799212886844830', 'US.ENT.11815799212886844830', null],
     ['BR.a', 'BR.a', null],
     [`BR.${'Z9'.repeat(64)}`, `BR.${'Z9'.repeat(64)}`, null],
-  ])('%s is the contact %s of no other type', (value, key, number) => {
+  ])('%s is the contact %s, and no contact of telefono', (value, key, number) => {
     expect(read('whatsapp', value)).toEqual({ key, number });
     expect(read('telefono', value)).toEqual(NONE);
   });
