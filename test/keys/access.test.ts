@@ -67,20 +67,6 @@ test.each(LIMITED)(
   },
 );
 
-test('a key that can only create gets its first response again with its Idempotency-Key', async () => {
-  const agency = await service.agency();
-  const { key } = await issue(agency, { access: 'create', resources: ['customers'] });
-  const body = { contacts: [{ identifierType: 'email', identifierValue: 'ana@example.com' }] };
-  const headers = { 'idempotency-key': 'lead form 1' };
-  const first = await agency.post('/v1/customers', body, { key, headers });
-  expect(first.status).toBe(201);
-  expect(await agency.post('/v1/customers', body, { key, headers })).toMatchObject({
-    status: 201,
-    headers: { 'idempotency-replayed': 'true' },
-    body: first.body,
-  });
-});
-
 test('a request is checked in this order: key, limit, resource, access', async () => {
   const agency = await service.agency();
   const settings: Settings = { resources: ['team', 'catalog'], access: 'read', requestsPerMinute: 4 };

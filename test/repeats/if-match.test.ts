@@ -30,6 +30,7 @@ function onlySuccess(responses: readonly Reply[]): Reply | undefined {
 
 test.each<[string, path: string, create: typeof customer, change: (index: number) => object]>([
   ['a product', '/v1/catalog/products', product, (index) => ({ title: `by ${index}` })],
+  ['a customer', '/v1/customers', customer, (index) => ({ city: `by ${index}` })],
   [
     'a customer with its contacts',
     '/v1/customers',
