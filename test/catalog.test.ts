@@ -3,216 +3,177 @@ import { useDashboard } from './support/dashboard.ts';
 import { product } from './support/records.ts';
 import type { Agency } from './support/service.ts';
 
-const MONTH = 30 * 24 * 60 * 60 * 1_000;
+const DAYS_30 = 30 * 24 * 60 * 60 * 1_000;
 const clock = { now: Date.now() };
 const { service, dashboard } = useDashboard(() => ({ now: () => clock.now }));
 
-const PRODUCTS = '/v1/catalog/products';
+/** What others cannot see and what is archived. */
+const NOT_FOUND = { status: 404, body: { error: { code: 'CATALOG_PRODUCT_NOT_FOUND' } } };
 
-test('a product from its creation to its archive, as an integration sees it', async () => {
+test('the story of a product: create, read, change, list, archive', async () => {
   const agency = await service.agency();
   const other = await service.agency();
 
-  const created = await agency.post(PRODUCTS, {
+  // Create. A field that is not sent has its default, or is null or an empty list.
+  const created = await agency.post('/v1/catalog/products', {
     title: 'Oaxaca, Día de Muertos',
     type: 'experience',
     currency: 'MXN',
     fromPrice: 14_900,
     includes: ['hotel'],
-    externalReferenceCode: 'OAX-11',
     variants: [{ label: 'Habitación doble', fromPrice: 14_900 }],
   });
-  const empty = {
-    budgetTier: null,
-    capacityMin: null,
-    capacityMax: null,
-    coverImage: null,
-    description: null,
-    shortDescription: null,
-    specialConditions: null,
-    destinations: [],
-    durationDays: null,
-    durationHours: null,
-    excludes: [],
-    gallery: [],
-    priceMax: null,
-    operator: null,
-    priceBasis: null,
-    validFrom: null,
-    validUntil: null,
-  };
-  const variant = {
-    id: expect.any(String),
-    label: 'Habitación doble',
-    position: 0,
-    status: 'active',
-    capacityMin: null,
-    capacityMax: null,
-    currency: null,
-    description: null,
-    shortDescription: null,
-    durationDays: null,
-    durationHours: null,
-    includes: [],
-    excludes: [],
-    fromPrice: 14_900,
-    priceMax: null,
-  };
-  expect(created.status).toBe(201);
-  expect(created.body).toEqual({
-    ...empty,
-    id: expect.any(String),
-    title: 'Oaxaca, Día de Muertos',
-    type: 'experience',
-    status: 'active',
-    pricingMode: 'per_person',
-    currency: 'MXN',
-    fromPrice: 14_900,
-    includes: ['hotel'],
-    externalReferenceCode: 'OAX-11',
-    variants: [variant],
-    createdAt: expect.any(String),
-    updatedAt: expect.any(String),
-  });
-  const url = `${PRODUCTS}/${created.body.id}`;
-  expect(await agency.get(url)).toMatchObject({ status: 200, body: created.body });
-
-  // A PATCH changes one field, and null clears another; the variants stay.
-  const patched = await agency.patch(url, { status: 'paused', fromPrice: null });
-  expect(patched.body).toEqual({
-    ...created.body,
-    status: 'paused',
-    fromPrice: null,
-    updatedAt: expect.any(String),
-  });
-
-  // A body with errors names each of them, and changes nothing.
-  expect(await agency.patch(url, { title: '', status: 'sold' })).toMatchObject({
-    status: 400,
+  expect(created).toMatchObject({
+    status: 201,
     body: {
-      error: { code: 'VALIDATION_FAILED', details: [{ path: 'body.title' }, { path: 'body.status' }] },
+      id: expect.any(String),
+      title: 'Oaxaca, Día de Muertos',
+      type: 'experience',
+      status: 'active',
+      pricingMode: 'per_person',
+      budgetTier: null,
+      currency: 'MXN',
+      fromPrice: 14_900,
+      priceMax: null,
+      includes: ['hotel'],
+      excludes: [],
+      variants: [{ id: expect.any(String), label: 'Habitación doble', position: 0, fromPrice: 14_900 }],
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
     },
   });
-  expect((await agency.get(url)).body).toEqual(patched.body);
 
-  const { body: lima } = await agency.post(PRODUCTS, { title: 'Lima' });
-  expect((await agency.get(`${PRODUCTS}?limit=1&offset=1`)).body).toEqual({
-    data: [patched.body],
-    pagination: { limit: 1, offset: 1, total: 2 },
+  // Read.
+  const { id } = created.body;
+  expect(await agency.get(`/v1/catalog/products/${id}`)).toMatchObject({ status: 200, body: created.body });
+
+  // PATCH changes one field, clears another with null, and leaves the rest as it is, variants too.
+  const changed = await agency.patch(`/v1/catalog/products/${id}`, { status: 'paused', fromPrice: null });
+  const changes = { status: 'paused', fromPrice: null, updatedAt: expect.any(String) };
+  expect(changed.status).toBe(200);
+  expect(changed.body).toEqual({ ...created.body, ...changes });
+
+  // A body with errors is rejected; the response names each of them, and nothing changes.
+  const details = [{ path: 'body.title' }, { path: 'body.status' }];
+  expect(await agency.patch(`/v1/catalog/products/${id}`, { title: '', status: 'sold' })).toMatchObject({
+    status: 400,
+    body: { error: { code: 'VALIDATION_FAILED', details } },
   });
-  expect((await agency.get(`${PRODUCTS}?status=active`)).body).toMatchObject({
+  expect((await agency.get(`/v1/catalog/products/${id}`)).body).toEqual(changed.body);
+
+  // List: most recently updated first. The total counts what the filter matches, on all pages.
+  const { body: lima } = await agency.post('/v1/catalog/products', { title: 'Lima' });
+  expect((await agency.get('/v1/catalog/products?limit=1')).body).toEqual({
+    data: [lima],
+    pagination: { limit: 1, offset: 0, total: 2 },
+  });
+  for (const filter of ['status=paused', 'type=experience', 'query=dia+de'])
+    expect((await agency.get(`/v1/catalog/products?${filter}`)).body, filter).toEqual({
+      data: [changed.body],
+      pagination: { limit: 25, offset: 0, total: 1 },
+    });
+
+  // Another organization sees nothing.
+  expect((await other.get('/v1/catalog/products')).body).toMatchObject({
+    data: [],
+    pagination: { total: 0 },
+  });
+  expect(await other.get(`/v1/catalog/products/${id}`)).toMatchObject(NOT_FOUND);
+
+  // Archive: the product is gone. The dashboard can restore it for 30 days.
+  const archived = { status: 200, body: { id, archivedAt: expect.any(String) } };
+  expect(await agency.delete(`/v1/catalog/products/${id}`)).toMatchObject(archived);
+  expect(await agency.get(`/v1/catalog/products/${id}`)).toMatchObject(NOT_FOUND);
+  expect((await agency.get('/v1/catalog/products')).body).toMatchObject({
     data: [lima],
     pagination: { total: 1 },
   });
-  expect((await agency.get(`${PRODUCTS}?query=dia+de`)).body).toMatchObject({ data: [patched.body] });
-
-  // Another organization sees nothing of it.
-  expect((await other.get(PRODUCTS)).body.pagination.total).toBe(0);
-  for (const reply of [await other.get(url), await other.patch(url, { title: 'x' }), await other.delete(url)])
-    expect(reply).toMatchObject({ status: 404, body: { error: { code: 'CATALOG_PRODUCT_NOT_FOUND' } } });
-
-  expect(await agency.delete(url)).toMatchObject({
-    status: 200,
-    body: { id: created.body.id, archivedAt: expect.any(String) },
-  });
-  expect([(await agency.get(url)).status, (await agency.delete(url)).status]).toEqual([404, 404]);
-  expect((await agency.get(PRODUCTS)).body).toMatchObject({ data: [lima], pagination: { total: 1 } });
 });
 
-/** A product of the agency that was archived so long before the clock's now. */
-async function archived(agency: Agency, ago: number) {
-  const made = await product(agency, { variants: [{ label: 'Temporada alta', fromPrice: 10.5 }] });
-  await agency.delete(`${PRODUCTS}/${made.id}`);
-  const moment = new Date(clock.now - ago).toISOString();
-  await service.query('update products set archived_at = $2 where id = $1', [made.id, moment]);
-  const call = dashboard.of(agency);
-  const list = async () => (await call.get('/catalog/products?archived=true')).body;
-  const restore = () => call.post(`/catalog/products/${made.id}/restore`);
-  return { made, moment, list, restore };
+/** A product that was archived this many milliseconds before the clock's time. */
+async function archivedProduct(agency: Agency, age: number) {
+  const created = await product(agency, { variants: [{ label: 'Temporada alta', fromPrice: 10.5 }] });
+  await agency.delete(`/v1/catalog/products/${created.id}`);
+  const archivedAt = new Date(clock.now - age).toISOString();
+  await service.query('update products set archived_at = $2 where id = $1', [created.id, archivedAt]);
+  const restore = () => dashboard.of(agency).post(`/catalog/products/${created.id}/restore`);
+  return { created, archivedAt, restore };
 }
 
-test('an archived product can be restored for exactly 30 days; archived products are listed latest first', async () => {
+test('an archived product can be restored for exactly 30 days; the latest archived is listed first', async () => {
   const agency = await service.agency();
-  const newer = await archived(agency, MONTH / 2);
-  const { made, moment, list, restore } = await archived(agency, MONTH);
+  const list = async () => (await dashboard.of(agency).get('/catalog/products?archived=true')).body;
+  const newer = await archivedProduct(agency, DAYS_30 / 2);
+  const older = await archivedProduct(agency, DAYS_30);
   const updatedAt = expect.any(String);
-  const at = (milliseconds: number) => new Date(milliseconds).toISOString();
+  const purgeAfter = (milliseconds: number) => new Date(clock.now + milliseconds).toISOString();
   expect((await list()).data).toEqual([
-    { ...newer.made, updatedAt, archivedAt: newer.moment, purgeAt: at(clock.now + MONTH / 2) },
-    { ...made, updatedAt, archivedAt: moment, purgeAt: at(clock.now) },
+    { ...newer.created, updatedAt, archivedAt: newer.archivedAt, purgeAt: purgeAfter(DAYS_30 / 2) },
+    { ...older.created, updatedAt, archivedAt: older.archivedAt, purgeAt: purgeAfter(0) },
   ]);
   clock.now += 1;
-  expect([(await list()).pagination.total, (await restore()).status]).toEqual([1, 404]);
+  expect([(await list()).pagination.total, (await older.restore()).status]).toEqual([1, 404]);
   clock.now -= 1;
-  expect(await restore()).toMatchObject({ status: 200, body: { ...made, updatedAt } });
+  expect(await older.restore()).toMatchObject({ status: 200, body: { ...older.created, updatedAt } });
 });
 
-test('20 simultaneous requests restore it once, and the total of /v1 stays right', async () => {
+test('20 simultaneous requests restore a product once, and the total of /v1 stays right', async () => {
   const agency = await service.agency();
-  const { restore } = await archived(agency, MONTH / 2);
-  const answers = await Promise.all(Array.from({ length: 20 }, restore));
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(409)]);
-  expect((await agency.get(PRODUCTS)).body.pagination.total).toBe(1);
+  const { restore } = await archivedProduct(agency, DAYS_30 / 2);
+  const responses = await Promise.all(Array.from({ length: 20 }, restore));
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(409)]);
+  expect((await agency.get('/v1/catalog/products')).body.pagination.total).toBe(1);
 });
 
 describe('variants in a PATCH of the dashboard', () => {
-  const LABELS = ['Alta', 'Media', 'Baja'];
-  async function offered() {
+  async function productWithVariants() {
     const agency = await service.agency();
-    const variants = LABELS.map((label) => ({
-      label,
-      fromPrice: 10.5,
-      includes: ['Hotel'],
-      currency: 'USD',
-    }));
-    const made = await product(agency, { variants });
-    const path = `/catalog/products/${made.id}`;
+    const variant = { fromPrice: 10.5, includes: ['Hotel'], currency: 'USD' };
+    const variants = ['Alta', 'Media', 'Baja'].map((label) => ({ label, ...variant }));
+    const created = await product(agency, { variants });
+    const path = `/catalog/products/${created.id}`;
     const patch = (body: object, headers = {}) => dashboard.of(agency).patch(path, body, { headers });
     const read = async () => (await agency.get(`/v1${path}`)).body;
-    return { agency, made, patch, read, ids: made.variants.map(({ id }: { id: string }) => id) };
+    const ids: string[] = created.variants.map(({ id }: { id: string }) => id);
+    return { agency, created, patch, read, ids };
   }
-  test('that are sent back as they were read change nothing, and stay where another field is sent', async () => {
-    const { made, patch, read } = await offered();
+
+  test('change nothing if they are sent as they were read, or by their ids alone', async () => {
+    const { created, patch, read, ids } = await productWithVariants();
     const strict = { prefer: 'handling=strict' };
-    expect((await patch({ variants: made.variants }, strict)).body).toEqual(made);
-    expect((await patch({ variants: made.variants.map(({ id }: { id: string }) => ({ id })) })).body).toEqual(
-      made,
-    );
-    expect(await read()).toEqual(made);
-    expect((await patch({ destinations: ['Oaxaca'] })).body.variants).toEqual(made.variants);
+    expect((await patch({ variants: created.variants }, strict)).body).toEqual(created);
+    expect((await patch({ variants: ids.map((id) => ({ id })) })).body).toEqual(created);
+    expect(await read()).toEqual(created);
   });
 
-  test('of another product, repeated or new without a label are 400, each named, and nothing changes', async () => {
-    const { agency, made, patch, read, ids } = await offered();
+  test('are rejected if one is of another product, repeated, or new without a label; each error is named', async () => {
+    const { agency, created, patch, read, ids } = await productWithVariants();
     const other = await product(agency, { variants: [{ label: 'Otra' }] });
-    const sent = [
+    const variants = [
       { id: other.variants[0].id },
       { id: ids[0] },
-      { id: ids[0].toUpperCase() },
+      { id: ids[0]?.toUpperCase() },
       { durationHours: 2 },
     ];
-    const { status, body } = await patch({ destinations: ['Oaxaca'], variants: sent });
-    expect([status, body.error.details]).toEqual([
-      400,
-      [
-        { path: 'body.variants[0].id', message: 'is not the id of a variant of this product' },
-        { path: 'body.variants[2].id', message: 'must not be repeated' },
-        { path: 'body.variants[3].label', message: 'is required' },
-      ],
-    ]);
-    expect(await read()).toEqual(made);
-    expect((await agency.get(`/v1/catalog/products/${other.id}`)).body).toEqual(other);
+    const details = [
+      { path: 'body.variants[0].id', message: 'is not the id of a variant of this product' },
+      { path: 'body.variants[2].id', message: 'must not be repeated' },
+      { path: 'body.variants[3].label', message: 'is required' },
+    ];
+    const response = await patch({ destinations: ['Oaxaca'], variants });
+    expect(response).toMatchObject({ status: 400, body: { error: { details } } });
+    expect(await read()).toEqual(created);
   });
 
   test('count toward the text limit of the product, unchanged variants too', async () => {
-    const { agency, patch, read, ids } = await offered();
+    const { patch, read, ids } = await productWithVariants();
     const description = 'x'.repeat(50_000);
     const long = (count: number) => Array.from({ length: count }, () => ({ label: 'x', description }));
     const { body: full } = await patch({ variants: [...long(4), { id: ids[0] }] });
-    const kept = full.variants.map(({ id }: { id: string }) => ({ id }));
-    const { status, body } = await patch({ variants: [...kept, ...long(2)] });
-    expect([status, body.error.details[0].path]).toEqual([400, 'body.variants[0].description']);
+    const unchanged = full.variants.map(({ id }: { id: string }) => ({ id }));
+    const response = await patch({ variants: [...unchanged, ...long(2)] });
+    const details = [{ path: 'body.variants[0].description' }];
+    expect(response).toMatchObject({ status: 400, body: { error: { details } } });
     expect(await read()).toEqual(full);
-    expect((await agency.patch(`/v1/catalog/products/${full.id}`, { description: 'x' })).status).toBe(200);
   });
 });
