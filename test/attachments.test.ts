@@ -1,64 +1,56 @@
+import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { DashboardOptions } from '../src/dashboard-app.ts';
-import type { FileStorage } from '../src/files/storage.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
-import { quote } from './support/records.ts';
+import { attachment, quote } from './support/records.ts';
 import { listen } from './support/socket.ts';
 
-const { service, dashboard } = useDashboard();
+const NOW = Date.parse('2026-11-21T08:25:00Z');
+const clock = { now: NOW };
+const { service, dashboard } = useDashboard(() => ({ now: () => clock.now }), { now: () => clock.now });
 
 const MEBIBYTE = 1024 * 1024;
 const LIMIT = 25 * MEBIBYTE;
-const BOUNDARY = 'boundary-of-the-test';
-const TYPE = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };
 
-type Part = { name: string; content: string | Buffer; fileName?: string; type?: string };
+type Part = [name: string, value: string | File];
 
-const head = ({ name, fileName, type }: Omit<Part, 'content'>): string =>
-  [
-    `--${BOUNDARY}`,
-    `Content-Disposition: form-data; name="${name}"${fileName === undefined ? '' : `; filename="${fileName}"`}`,
-    ...(type === undefined ? [] : [`Content-Type: ${type}`]),
-    '\r\n',
-  ].join('\r\n');
-
-const form = (...parts: Part[]): Buffer =>
-  Buffer.concat([
-    ...parts.flatMap((part) => [Buffer.from(head(part)), Buffer.from(part.content), Buffer.from('\r\n')]),
-    Buffer.from(`--${BOUNDARY}--\r\n`),
-  ]);
-
-const KIND: Part = { name: 'kind', content: 'itinerary' };
-const FILE: Part = {
-  name: 'file',
-  content: 'the bytes',
-  fileName: 'cotización.pdf',
-  type: 'application/pdf',
-};
-
-const pathsOf = (body: { error: { details: { path: string }[] } }): string[] =>
-  body.error.details.map(({ path }) => path);
-
-async function furnished() {
-  const agency = await service.agency();
-  const has = await quote(agency);
-  const call = dashboard.of(agency);
-  const path = `/quotes/${has.id}/attachments`;
-  const attach = (body: Buffer, headers: Record<string, string> = {}) =>
-    call.post(path, body, { headers: { ...TYPE, ...headers } });
-  const rows = () => service.query('select * from quote_attachments where organization_id = $1', [agency.id]);
-  const files = () => readdir(join(service.dataDir, agency.id)).catch(() => []);
-  const expectNothing = async () => expect([await rows(), await files()]).toEqual([[], []]);
-  return { agency, has, call, path, attach, rows, files, expectNothing };
+/** A multipart body, with its content type. */
+async function formOf(...parts: Part[]) {
+  const form = new FormData();
+  for (const [name, value] of parts) form.append(name, value);
+  const encoded = new Response(form);
+  const headers = { 'content-type': encoded.headers.get('content-type') ?? '' };
+  return { body: Buffer.from(await encoded.arrayBuffer()), headers };
 }
 
-describe('createQuoteAttachment', () => {
-  test('stores the file as it was sent, and lists it in /v1', async () => {
-    const { agency, has, attach, rows, files } = await furnished();
-    const { status, body } = await attach(form(KIND, FILE));
+const fileOf = (content: string | Buffer<ArrayBuffer>, name = 'cotización.pdf', type = 'application/pdf') =>
+  new File([content], name, { type });
+const KIND: Part = ['kind', 'itinerary'];
+const FILE: Part = ['file', fileOf('the bytes')];
+
+/** A quote without attachments, and functions that upload to it and show what is stored. */
+async function emptyQuote() {
+  const agency = await service.agency();
+  const { id } = await quote(agency);
+  const path = `/quotes/${id}/attachments`;
+  const upload = async (parts: Part[], headers: Record<string, string> = {}, api = dashboard) => {
+    const form = await formOf(...parts);
+    return api.of(agency).post(path, form.body, { headers: { ...form.headers, ...headers } });
+  };
+  const rows = () => service.query('select * from quote_attachments where organization_id = $1', [agency.id]);
+  const files = () => readdir(join(service.dataDir, agency.id)).catch(() => []);
+  const expectNothingStored = async () => expect([await rows(), await files()]).toEqual([[], []]);
+  return { agency, id, call: dashboard.of(agency), path, upload, rows, files, expectNothingStored };
+}
+
+describe('an upload', () => {
+  test('stores the file as it was sent, and /v1 lists it', async () => {
+    const { agency, path, upload, rows, files } = await emptyQuote();
+    const { status, body } = await upload([KIND, FILE]);
     expect(status).toBe(201);
     expect(body).toEqual({
       id: expect.any(String),
@@ -68,233 +60,333 @@ describe('createQuoteAttachment', () => {
       sizeBytes: 9,
       url: expect.stringMatching(/^http:\/\/localhost:3000\/files\//),
     });
-    expect(await rows()).toMatchObject([{ id: body.id, quote_id: has.id, size_bytes: '9' }]);
+    expect(await rows()).toMatchObject([{ id: body.id, size_bytes: '9' }]);
     expect(await files()).toEqual([body.id]);
     expect(await readFile(join(service.dataDir, agency.id, body.id), 'utf8')).toBe('the bytes');
-    const listed = await agency.get(`/v1/quotes/${has.id}/attachments`);
-    expect(listed.body.data).toEqual([{ ...body, url: expect.any(String) }]);
-    const downloaded = await service.app.inject(new URL(body.url).pathname);
-    expect(downloaded.body).toBe('the bytes');
-    expect(downloaded.headers['content-type']).toBe('application/pdf');
+    expect((await agency.get(`/v1${path}`)).body.data).toEqual([body]);
   });
 
   test.each([
-    ['the parts in either order, and an empty file', 0],
+    ['an empty file', 0],
     ['a file of exactly 25 MiB', LIMIT],
-  ])('takes %s', async (_what, size) => {
-    const { attach } = await furnished();
-    const { status, body } = await attach(form({ ...FILE, content: Buffer.alloc(size) }, KIND));
-    expect([status, body.kind, body.sizeBytes]).toEqual([201, 'itinerary', size]);
+  ])('takes %s, with its parts in either order', async (_name, size) => {
+    const { upload } = await emptyQuote();
+    const response = await upload([['file', fileOf(Buffer.alloc(size))], KIND]);
+    expect(response).toMatchObject({ status: 201, body: { kind: 'itinerary', sizeBytes: size } });
   });
 
-  test.each([
-    ['kind first', [KIND]],
-    ['file first', []],
-  ])('refuses one byte more with 413 and keeps nothing of it (%s)', async (_order, before) => {
-    const { attach, expectNothing } = await furnished();
-    const { status, body } = await attach(form(...before, { ...FILE, content: Buffer.alloc(LIMIT + 1) }));
-    expect([status, body.error.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
-    await expectNothing();
+  test('of a file that is one byte too large returns 413 and stores nothing', async () => {
+    const { upload, expectNothingStored } = await emptyQuote();
+    const response = await upload([['file', fileOf(Buffer.alloc(LIMIT + 1))], KIND]);
+    expect(response).toMatchObject({ status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } });
+    await expectNothingStored();
   });
 
   test.each([
     ['text/html; charset=utf-8', 'text/html'],
     ['nonsense', 'application/octet-stream'],
     ['text/html<script>', 'application/octet-stream'],
-    ['', 'text/plain'],
-  ])('records the type %j as %s', async (type, recorded) => {
-    const { attach } = await furnished();
-    expect((await attach(form(KIND, { ...FILE, type }))).body.mimeType).toBe(recorded);
+  ])('records the type %j as %s', async (type, mimeType) => {
+    const { upload } = await emptyQuote();
+    expect((await upload([KIND, ['file', fileOf('x', 'a.txt', type)]])).body).toMatchObject({ mimeType });
   });
 
   test.each<[string, Part[], string[]]>([
-    ['no file', [KIND], ['body.file']],
-    ['no kind', [FILE], ['body.kind']],
-    ['nothing', [], ['body.kind', 'body.file']],
-    ['a file that is text', [KIND, { name: 'file', content: 'text' }], ['body.file']],
-    ['a kind that is a file', [{ ...FILE, name: 'kind' }, FILE], ['body.kind']],
+    ['neither kind nor file', [['other', 'x']], ['body.kind', 'body.file']],
+    ['text as its file', [KIND, ['file', 'text']], ['body.file']],
+    ['a file as its kind', [['kind', fileOf('x')], FILE], ['body.kind']],
     ['two files', [KIND, FILE, FILE], ['body.file']],
     ['two kinds', [KIND, FILE, KIND], ['body.kind']],
-    ['an empty kind', [{ ...KIND, content: '' }, FILE], ['body.kind']],
-    ['a kind of 256 characters', [{ ...KIND, content: 'ñ'.repeat(256) }, FILE], ['body.kind']],
-    ['a file name of 256 characters', [KIND, { ...FILE, fileName: 'n'.repeat(256) }], ['body.file.fileName']],
-    ['a file without a name', [KIND, { ...FILE, fileName: '' }], ['body.file.fileName']],
-  ])('refuses %s, names it and keeps nothing', async (_what, parts, paths) => {
-    const { attach, expectNothing } = await furnished();
-    const { status, body } = await attach(form(...parts));
-    expect([status, body.error.code, pathsOf(body)]).toEqual([400, 'VALIDATION_FAILED', paths]);
-    await expectNothing();
+    ['a kind of 256 characters', [['kind', 'ñ'.repeat(256)], FILE], ['body.kind']],
+    ['a file name of 256 characters', [KIND, ['file', fileOf('x', 'n'.repeat(256))]], ['body.file.fileName']],
+  ])('with %s is a validation error that names it, and stores nothing', async (_name, parts, paths) => {
+    const { upload, expectNothingStored } = await emptyQuote();
+    const details = paths.map((path) => ({ path }));
+    expect(await upload(parts)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'VALIDATION_FAILED', details } },
+    });
+    await expectNothingStored();
   });
 
-  test('names parts that mean nothing, and refuses them when asked to be strict', async () => {
-    const { attach, expectNothing } = await furnished();
-    const body = form(KIND, { name: 'title', content: 'x' }, FILE, { ...FILE, name: 'preview' });
-    const strict = await attach(body, { prefer: 'handling=strict' });
-    expect([strict.status, pathsOf(strict.body)]).toEqual([400, ['body.title', 'body.preview']]);
-    await expectNothing();
-    const tolerated = await attach(body);
-    expect(tolerated.status).toBe(201);
-    expect(tolerated.headers['x-ignored-parameters']).toBe('body.title, body.preview');
+  test('ignores and reports unknown parts; strict handling rejects them', async () => {
+    const { upload, expectNothingStored } = await emptyQuote();
+    const parts: Part[] = [KIND, ['title', 'x'], FILE, ['preview', fileOf('x')]];
+    const details = [{ path: 'body.title' }, { path: 'body.preview' }];
+    const strict = await upload(parts, { prefer: 'handling=strict' });
+    expect(strict).toMatchObject({ status: 400, body: { error: { details } } });
+    await expectNothingStored();
+    expect(await upload(parts)).toMatchObject({
+      status: 201,
+      headers: { 'x-ignored-parameters': 'body.title, body.preview' },
+    });
   });
 
+  const unnamed = (body: Buffer) => Buffer.from(body.toString().replace('cotización.pdf', ''));
   test.each([
-    ['JSON', { 'content-type': 'application/json' }, '{"kind":"itinerary"}'],
-    ['text', { 'content-type': 'text/plain' }, 'kind=itinerary'],
-    ['multipart without a boundary', { 'content-type': 'multipart/form-data' }, 'kind'],
-    ['a body that ends in the middle', TYPE, form(KIND, FILE).subarray(0, -30)],
-    ['a body that ends in its first part', TYPE, form(KIND, FILE).subarray(0, 50)],
-  ])('refuses %s with 400', async (_what, headers, body) => {
-    const { call, path, expectNothing } = await furnished();
-    const answer = await call.post(path, body, { headers });
-    expect([answer.status, answer.body.error.code]).toEqual([400, 'VALIDATION_FAILED']);
-    await expectNothing();
+    ['is JSON', 'body', { 'content-type': 'application/json' }, () => Buffer.from('{"kind":"itinerary"}')],
+    ['has no boundary', 'body', { 'content-type': 'multipart/form-data' }, (body: Buffer) => body],
+    ['ends within its file', 'body', {}, (body: Buffer) => body.subarray(0, body.indexOf('the bytes') + 4)],
+    ['ends within its first part', 'body', {}, (body: Buffer) => body.subarray(0, 50)],
+    ['has a file without a name', 'body.file.fileName', {}, unnamed],
+  ])('whose body %s is a validation error at %s, and stores nothing', async (_name, at, headers, change) => {
+    const { call, path, expectNothingStored } = await emptyQuote();
+    const form = await formOf(KIND, FILE);
+    const sent = { headers: { ...form.headers, ...headers } };
+    expect(await call.post(path, change(form.body), sent)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'VALIDATION_FAILED', details: [{ path: at }] } },
+    });
+    await expectNothingStored();
   });
 });
 
-test('deleteQuoteAttachment removes the row and the file, also by ids in upper case', async () => {
-  const { agency, has, attach, rows, files } = await furnished();
-  const kept = (await attach(form(KIND, FILE))).body;
-  const { id } = (await attach(form(KIND, FILE))).body;
-  const path = `/quotes/${has.id.toUpperCase()}/attachments/${id.toUpperCase()}`;
-  const { body } = await dashboard.of({ id: agency.id.toUpperCase() }).delete(path);
-  expect(body).toEqual({ id, deletedAt: expect.any(String) });
-  expect(await rows()).toMatchObject([{ id: kept.id, organization_id: agency.id }]);
-  expect(await files()).toEqual([kept.id]);
+test('a DELETE removes the row and the file, also by ids in upper case', async () => {
+  const { agency, path, upload, rows, files } = await emptyQuote();
+  const { body: neighbour } = await upload([KIND, FILE]);
+  const { body: deleted } = await upload([KIND, FILE]);
+  const { body } = await dashboard
+    .of({ id: agency.id.toUpperCase() })
+    .delete(`${path}/${deleted.id}`.replace(/[\da-f-]{36}/g, (id) => id.toUpperCase()));
+  expect(body).toEqual({ id: deleted.id, deletedAt: expect.any(String) });
+  expect(await rows()).toMatchObject([{ id: neighbour.id }]);
+  expect(await files()).toEqual([neighbour.id]);
 });
 
-describe('over the network', () => {
+describe('an upload that is not finished', () => {
   let port = 0;
   beforeAll(async () => {
     ({ port } = await listen(dashboard));
   });
   afterAll(() => dashboard.app.server.closeAllConnections());
 
-  /** Sends the beginning of an upload and reads what comes back, without ever finishing it. */
-  async function begin(agencyId: string, path: string) {
-    const socket = connect(port, '127.0.0.1');
-    const received: Buffer[] = [];
-    const answered = new Promise<string>((done) => {
-      socket.on('data', (chunk) => {
-        received.push(chunk);
-        const text = Buffer.concat(received).toString();
-        if (text.includes('"message"')) done(text);
-      });
-      socket.on('error', () => done('connection error'));
+  /** Sends the beginning of a file; `send` sends more of it. */
+  async function beginUpload(organizationId: string, path: string) {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    const { body, headers } = await formOf(KIND, FILE);
+    const upload = request({
+      port,
+      agent,
+      method: 'POST',
+      path: `/dashboard/v1/organizations/${organizationId}${path}`,
+      headers: { ...headers, authorization: `Bearer ${TOKEN}` },
     });
-    socket.write(
-      [
-        `POST /dashboard/v1/organizations/${agencyId}${path} HTTP/1.1`,
-        'Host: localhost',
-        `Authorization: Bearer ${TOKEN}`,
-        `Content-Type: ${TYPE['content-type']}`,
-        'Transfer-Encoding: chunked',
-        '\r\n',
-      ].join('\r\n'),
-    );
-    const send = (bytes: Buffer) =>
-      new Promise<void>((done) => {
-        socket.write(Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes]));
-        socket.write('\r\n', () => done());
-      });
-    await send(Buffer.from(`${form(KIND).subarray(0, -BOUNDARY.length - 6)}${head(FILE)}`));
-    return { socket, send, answered };
+    upload.on('error', () => undefined);
+    const send = (bytes: Buffer) => new Promise((done) => upload.write(bytes, done));
+    await send(body.subarray(0, body.indexOf('the bytes')));
+    return { upload, send, agent };
   }
 
-  test('a file is refused as soon as it is too large; its connection serves on once the rest was sent', async () => {
-    const { agency, path, expectNothing } = await furnished();
-    const { socket, send, answered } = await begin(agency.id, path);
+  test('is rejected as soon as it is too large; when the rest has come, its connection serves the next request', async () => {
+    const { agency, path, expectNothingStored } = await emptyQuote();
+    const { upload, send, agent } = await beginUpload(agency.id, path);
+    const answered = once(upload, 'response');
     for (let sent = 0; sent <= LIMIT; sent += MEBIBYTE) await send(Buffer.alloc(MEBIBYTE));
-    expect(await answered).toMatch(/^HTTP\/1\.1 413 [\s\S]*PAYLOAD_TOO_LARGE/);
-    await expectNothing();
-    const next = new Promise<string>((done) => socket.once('data', (chunk) => done(chunk.toString())));
+    const [response] = (await answered) as [IncomingMessage];
+    expect([response.statusCode, await text(response)]).toEqual([
+      413,
+      expect.stringContaining('PAYLOAD_TOO_LARGE'),
+    ]);
+    await expectNothingStored();
     for (let more = 0; more < 5; more += 1) await send(Buffer.alloc(MEBIBYTE));
-    socket.write('0\r\n\r\nGET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    expect(await next).toMatch(/^HTTP\/1\.1 200 /);
-    socket.destroy();
+    upload.end();
+    const next = request({ port, agent, path: '/openapi.json' }).end();
+    const [{ statusCode }] = (await once(next, 'response')) as [IncomingMessage];
+    expect([statusCode, next.socket?.localPort]).toEqual([200, upload.socket?.localPort]);
   });
 
-  test('of an upload that breaks off nothing stays', async () => {
-    const { agency, path, rows, files } = await furnished();
-    const { socket, send } = await begin(agency.id, path);
+  test('and breaks off leaves nothing', async () => {
+    const { agency, path, rows, files } = await emptyQuote();
+    const { upload, send } = await beginUpload(agency.id, path);
     await send(Buffer.alloc(MEBIBYTE));
     await expect.poll(files).toEqual([expect.stringMatching(/\.partial$/)]);
-    socket.destroy();
+    upload.destroy();
     await expect.poll(files).toEqual([]);
     expect(await rows()).toEqual([]);
   });
 });
 
-describe('between file and row', () => {
-  const beside = async (options: Partial<DashboardOptions>) => {
-    const other = await buildDashboard(service, options);
-    onTestFinished(() => other.app.close());
-    return other;
-  };
+describe('between the file and its row', () => {
+  async function dashboardWith(options: Partial<DashboardOptions>) {
+    const built = await buildDashboard(service, options);
+    onTestFinished(() => built.app.close());
+    return built;
+  }
 
-  /** The disk storage, telling and doing more. */
-  const watched = (also: { afterPut?: () => Promise<void>; remove?: FileStorage['remove'] }) => {
-    const removed: string[] = [];
-    const storage: FileStorage = {
-      ...service.storage,
-      put: async (key, content) => {
-        await service.storage.put(key, content);
-        await also.afterPut?.();
-      },
-      remove: async (key) => {
-        removed.push(key);
-        await (also.remove ?? service.storage.remove)(key);
-      },
+  test('a quote that is archived gets no attachment, and the file is removed', async () => {
+    const { id, call, upload, expectNothingStored } = await emptyQuote();
+    const put: typeof service.storage.put = async (key, content) => {
+      await service.storage.put(key, content);
+      await call.delete(`/quotes/${id}`);
     };
-    return { storage, removed };
-  };
-
-  test('a quote that is archived meanwhile gets no attachment, and the file goes again', async () => {
-    const { agency, has, path, call, expectNothing } = await furnished();
-    const { storage, removed } = watched({
-      afterPut: async () => {
-        await call.delete(`/quotes/${has.id}`);
-      },
-    });
-    const other = await beside({ storage });
-    const { status, body } = await other.of(agency).post(path, form(KIND, FILE), { headers: TYPE });
-    expect([status, body.error.code, removed.length]).toEqual([404, 'QUOTE_NOT_FOUND', 1]);
-    await expectNothing();
+    const api = await dashboardWith({ storage: { ...service.storage, put } });
+    const response = await upload([KIND, FILE], {}, api);
+    expect(response).toMatchObject({ status: 404, body: { error: { code: 'QUOTE_NOT_FOUND' } } });
+    await expectNothingStored();
   });
 
-  test('a file that the storage does not remove changes no answer', async () => {
-    const { agency, has, call, path, rows, files } = await furnished();
-    const { storage } = watched({ remove: () => Promise.reject(new Error('the disk does not answer')) });
-    const other = await beside({ storage });
-    const attach = (key: string) =>
-      other.of(agency).post(path, form(KIND, FILE), { headers: { ...TYPE, 'idempotency-key': key } });
-    const first = await attach('one');
-    const again = await attach('one');
-    expect([again.status, again.body.id]).toEqual([201, first.body.id]);
-    const deleted = await other.of(agency).delete(`${path}/${first.body.id}`);
-    expect([deleted.status, deleted.body.id]).toEqual([200, first.body.id]);
-    await call.delete(`/quotes/${has.id}`);
-    const refused = await attach('two');
-    expect([refused.status, refused.body.error.code]).toEqual([404, 'QUOTE_NOT_FOUND']);
+  test('a storage that fails to remove a file changes no response', async () => {
+    const { agency, id, call, path, upload, rows, files } = await emptyQuote();
+    const remove = () => Promise.reject(new Error('The disk does not respond.'));
+    const api = await dashboardWith({ storage: { ...service.storage, remove } });
+    const uploadWith = (key: string) => upload([KIND, FILE], { 'idempotency-key': key }, api);
+    const first = await uploadWith('one');
+    expect(await uploadWith('one')).toMatchObject({ status: 201, body: { id: first.body.id } });
+    const deleted = await api.of(agency).delete(`${path}/${first.body.id}`);
+    expect(deleted).toMatchObject({ status: 200, body: { id: first.body.id } });
+    await call.delete(`/quotes/${id}`);
+    expect(await uploadWith('two')).toMatchObject({
+      status: 404,
+      body: { error: { code: 'QUOTE_NOT_FOUND' } },
+    });
     expect(await rows()).toEqual([]);
     expect(await files()).toHaveLength(3);
   });
 
-  test('a row that the database refuses takes its file with it; one of unknown fate keeps it', async () => {
-    const { agency, path, files } = await furnished();
-    const failing = (error: object) => ({
-      ...service.db,
-      for: (organizationId: string) => ({
-        ...service.db.for(organizationId),
-        write: () => Promise.reject(Object.assign(new Error('fault'), error)),
-      }),
-    });
-    const attempt = async (error: object) => {
-      const other = await beside({ db: failing(error) });
-      return (await other.of(agency).post(path, form(KIND, FILE), { headers: TYPE })).status;
-    };
-    expect(await attempt({ code: '40001', severity: 'ERROR' })).toBe(503);
-    expect(await files()).toEqual([]);
-    expect(await attempt({ code: 'ECONNRESET' })).toBe(503);
-    expect(await files()).toHaveLength(1);
+  test.each([
+    ['rejects the row, the file is removed', { code: '40001', severity: 'ERROR' }, 0],
+    ['may have stored the row, the file stays', { code: 'ECONNRESET' }, 1],
+  ])('if the database %s', async (_name, error, count) => {
+    const { upload, files } = await emptyQuote();
+    const write = () => Promise.reject(Object.assign(new Error('The write fails.'), error));
+    const db = { ...service.db, for: (id: string) => ({ ...service.db.for(id), write }) };
+    expect(await upload([KIND, FILE], {}, await dashboardWith({ db }))).toMatchObject({ status: 503 });
+    expect(await files()).toHaveLength(count);
   });
+});
+
+describe('a signed link', () => {
+  /** A new attachment, and the link to it. */
+  async function signedLink(fields: Parameters<typeof attachment>[3] = {}) {
+    clock.now = NOW;
+    const agency = await service.agency();
+    const { id: quoteId } = await quote(agency);
+    const { stored, content } = await attachment(agency, service.storage, quoteId, fields);
+    const [{ url }] = (await agency.get(`/v1/quotes/${quoteId}/attachments`)).body.data;
+    return { agency, quoteId, id: stored.id, content, path: new URL(url).pathname };
+  }
+
+  const download = (url: string, headers: Record<string, string> = {}) =>
+    service.app.inject({ url, headers });
+
+  async function expectInvalid(path: string): Promise<void> {
+    const { statusCode, body } = await download(path);
+    const message = 'The link has expired or is not valid. List the attachments again.';
+    const error = { code: 'FILE_LINK_INVALID', message };
+    expect([statusCode, JSON.parse(body)], path).toEqual([403, { error }]);
+  }
+
+  test('downloads the file without a key, whatever key is sent with it', async () => {
+    const { path, content } = await signedLink();
+    for (const sent of [{}, { authorization: 'Bearer nonsense', 'x-api-key': 'nonsense' }]) {
+      const { statusCode, headers, rawPayload } = await download(path, sent);
+      expect([statusCode, rawPayload.equals(content)]).toEqual([200, true]);
+      expect(headers).toMatchObject({
+        'content-type': 'application/pdf',
+        'content-length': '2000',
+        'content-disposition': `attachment; filename="cotizaci?n.pdf"; filename*=UTF-8''cotizaci%C3%B3n.pdf`,
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'no-store',
+        'accept-ranges': 'bytes',
+      });
+    }
+  });
+
+  test('expires after five minutes, to the millisecond', async () => {
+    const { path } = await signedLink();
+    clock.now = NOW + 300_000 - 1;
+    expect((await download(path)).statusCode).toBe(200);
+    clock.now = NOW + 300_000;
+    await expectInvalid(path);
+  });
+
+  test('is not valid if any of its bytes is changed', async () => {
+    const { path } = await signedLink();
+    const bytes = Buffer.from(path.slice('/files/'.length), 'base64url');
+    for (const index of bytes.keys()) {
+      const changed = Buffer.from(bytes);
+      changed[index] = (changed[index] ?? 0) ^ (1 << (index % 8));
+      await expectInvalid(`/files/${changed.toString('base64url')}`);
+    }
+  });
+
+  test('is not valid in another spelling, even one that decodes to the same bytes', async () => {
+    const { path } = await signedLink();
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const last = alphabet.indexOf(path.at(-1) ?? '');
+    const sameBytes = path.slice(0, -1) + alphabet[last ^ 1];
+    for (const spelling of [sameBytes, `${path}=`, `${path}%0A`, path.slice(0, -1), path.toLowerCase()])
+      await expectInvalid(spelling);
+    for (const text of ['', '%F0%9F%8C%8B', 'x'.repeat(5_000)]) await expectInvalid(`/files/${text}`);
+  });
+
+  test('is no longer valid when its quote is archived or its attachment deleted', async () => {
+    const [archived, deleted] = [await signedLink(), await signedLink()];
+    await dashboard.of(archived.agency).delete(`/quotes/${archived.quoteId}`);
+    await dashboard.of(deleted.agency).delete(`/quotes/${deleted.quoteId}/attachments/${deleted.id}`);
+    for (const { path } of [archived, deleted]) await expectInvalid(path);
+  });
+
+  test.each([
+    ['bytes=0-4', 0, 4],
+    ['bytes=-10', 1990, 1999],
+    ['bytes=1999-5000', 1999, 1999],
+  ])('returns the bytes of the range %s', async (range, from, to) => {
+    const { path, content } = await signedLink();
+    const { statusCode, headers, rawPayload } = await download(path, { range });
+    expect([statusCode, headers['content-range']]).toEqual([206, `bytes ${from}-${to}/2000`]);
+    expect(rawPayload.equals(content.subarray(from, to + 1))).toBe(true);
+  });
+
+  test.each([
+    ['bytes=2000-', 2_000],
+    ['bytes=0-', 0],
+  ])('returns 416 and the size for the range %s of a file of %d bytes', async (range, size) => {
+    const { path } = await signedLink({ content: Buffer.alloc(size) });
+    const { statusCode, headers, body } = await download(path, { range });
+    expect([statusCode, headers['content-range']]).toEqual([416, `bytes */${size}`]);
+    const message = 'The range begins after the end of the file. Content-Range has the size of the file.';
+    expect(JSON.parse(body)).toEqual({ error: { code: 'RANGE_NOT_SATISFIABLE', message } });
+  });
+
+  test.each([
+    ['of another unit', 'lines=1-2'],
+    ['of two parts', 'bytes=0-1,5-6'],
+    ['that is longer than the file', 'bytes=-2001'],
+  ])('returns the whole file for a range %s', async (_name, range) => {
+    const { path, content } = await signedLink();
+    const { statusCode, rawPayload } = await download(path, { range });
+    expect([statusCode, rawPayload.equals(content)]).toEqual([200, true]);
+  });
+
+  test('continues a download only if the file is still the same', async () => {
+    const { path } = await signedLink();
+    const etag = String((await download(path)).headers.etag);
+    const range = 'bytes=5-9';
+    expect((await download(path, { range, 'if-range': etag })).statusCode).toBe(206);
+    expect((await download(path, { range, 'if-range': '"other"' })).statusCode).toBe(200);
+    const { statusCode, body } = await download(path, { 'if-match': '"other"' });
+    expect([statusCode, JSON.parse(body).error.code]).toEqual([412, 'PRECONDITION_FAILED']);
+  });
+
+  test.each([
+    ['漢字 🌋 "b" \\ c.pdf', 'text/html', 'text/html'],
+    ['../../etc/passwd', 'application/x; charset=utf-8', 'application/x; charset=utf-8'],
+    ['a\r\nSet-Cookie: x=1', 'a\r\nSet-Cookie: x=1', 'application/octet-stream'],
+    [';', '漢字', 'application/octet-stream'],
+  ])(
+    'returns a file with the name %j and the type %j as %s, to be saved',
+    async (fileName, mimeType, type) => {
+      const { path, content } = await signedLink({ fileName, mimeType });
+      const { headers, rawPayload } = await download(path);
+      expect(rawPayload.equals(content)).toBe(true);
+      expect(headers).toMatchObject({
+        'content-type': type,
+        'x-content-type-options': 'nosniff',
+        'content-disposition': expect.stringMatching(/^attachment; filename/),
+      });
+      expect(headers).not.toHaveProperty('set-cookie');
+    },
+  );
 });

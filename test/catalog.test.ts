@@ -138,12 +138,13 @@ describe('variants in a PATCH of the dashboard', () => {
     return { agency, created, patch, read, ids };
   }
 
-  test('change nothing if they are sent as they were read, or by their ids alone', async () => {
+  test('change nothing if they are sent as they were read, by their ids alone, or not at all', async () => {
     const { created, patch, read, ids } = await productWithVariants();
     const strict = { prefer: 'handling=strict' };
     expect((await patch({ variants: created.variants }, strict)).body).toEqual(created);
     expect((await patch({ variants: ids.map((id) => ({ id })) })).body).toEqual(created);
     expect(await read()).toEqual(created);
+    expect((await patch({ destinations: ['Oaxaca'] })).body.variants).toEqual(created.variants);
   });
 
   test('are rejected if one is of another product, repeated, or new without a label; each error is named', async () => {

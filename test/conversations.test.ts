@@ -171,16 +171,33 @@ async function newConversation(channel: string) {
 }
 
 // Messages of WhatsApp have a store of their own.
-describe.each(['whatsapp', 'web'])('messages of %s', (channel) => {
-  test('a message without createdAt gets the current time; sent again, it changes nothing', async () => {
+describe.each([
+  {
+    channel: 'whatsapp',
+    delivery: {
+      providerMessageId: 'wamid.1',
+      status: 'read',
+      statusAt: '2026-11-21T10:00:01.000Z',
+      templateName: 'welcome',
+    },
+  },
+  { channel: 'email', delivery: { providerName: 'postal', externalId: 'x-1', subject: 'Cotización' } },
+])('messages of $channel', ({ channel, delivery }) => {
+  test('a message without createdAt gets the current time; sent again, it changes nothing; replaced, it has no old delivery', async () => {
     const { agency, call, path } = await newConversation(channel);
     const message = `${path}/messages/${randomUUID()}`;
     const [{ now } = { now: new Date() }] = await service.query<{ now: Date }>('select now()');
-    const created = await call.put(message, text('Hola'));
+    const created = await call.put(message, { ...text('Hola'), delivery });
+    expect(created.body).toMatchObject({ content: 'Hola', delivery });
     expect(Date.parse(created.body.createdAt)).toBeGreaterThanOrEqual(now.getTime());
     const before = await dashboard.stored(agency);
-    expect((await call.put(message, text('Hola'))).body).toEqual(created.body);
+    expect((await call.put(message, { ...text('Hola'), delivery })).body).toEqual(created.body);
     expect(await dashboard.stored(agency)).toEqual(before);
+    const cleared = Object.fromEntries(Object.keys(delivery).map((field) => [field, null]));
+    expect((await call.put(message, text('Buenas'))).body).toMatchObject({
+      content: 'Buenas',
+      delivery: cleared,
+    });
   });
 
   test('20 simultaneous imports that overlap count each message once', async () => {
