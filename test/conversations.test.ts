@@ -15,7 +15,7 @@ const text = (content: string, createdAt?: string) => ({
 test('the story of a conversation: the dashboard writes it, an integration lists it and reads its transcript', async () => {
   const agency = await service.agency();
   const other = await service.agency();
-  // Its paths begin with /dashboard/v1/organizations/{organizationId}.
+  // Paths of the dashboard, below /dashboard/v1/organizations/{organizationId}.
   const { put } = dashboard.of(agency);
   const putMessage = (thread: string, content: string, createdAt: string) =>
     put(`/conversations/${thread}/messages/${randomUUID()}`, text(content, createdAt));

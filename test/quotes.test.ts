@@ -9,7 +9,7 @@ const { service, dashboard } = useDashboard(() => ({ now: () => NOW }));
 test('the story of a quote: the dashboard writes it, an integration reads it, until it is archived', async () => {
   const agency = await service.agency();
   const other = await service.agency();
-  // Its paths begin with /dashboard/v1/organizations/{organizationId}.
+  // Paths of the dashboard, below /dashboard/v1/organizations/{organizationId}.
   const { put, patch, post, delete: archive } = dashboard.of(agency);
   const ana = await customer(agency, { firstName: 'Ana' });
   const { id: opportunityId } = await opportunity(agency, { customerId: ana.id });

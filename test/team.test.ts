@@ -1,18 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { useDashboard } from './support/dashboard.ts';
+import { member, opportunity } from './support/records.ts';
 
 const { service, dashboard } = useDashboard();
 
-test('a team member as the dashboard writes them and an integration reads them, until they leave', async () => {
+test('the story of a team member: the dashboard writes them, an integration lists them, until they leave', async () => {
   const agency = await service.agency();
   const other = await service.agency();
+  // Paths of the dashboard, below /dashboard/v1/organizations/{organizationId}.
   const { put, patch, delete: archive } = dashboard.of(agency);
-  const id = randomUUID();
-  const url = `/team-members/${id}`;
 
-  const written = await put(url, { userId: 'user_81', name: 'Lucía Ríos', email: 'lucia@example.com' });
-  const lucia = {
+  // Create. A field that is not sent has its default.
+  const id = randomUUID();
+  const lucia = { userId: 'user_81', name: 'Lucía Ríos', email: 'lucia@example.com' };
+  const created = await put(`/team-members/${id}`, lucia);
+  expect(created.status).toBe(201);
+  expect(created.body).toEqual({
     id,
     userId: 'user_81',
     name: 'Lucía Ríos',
@@ -20,43 +24,37 @@ test('a team member as the dashboard writes them and an integration reads them, 
     roles: [],
     isAssignable: true,
     createdAt: expect.any(String),
-  };
-  expect(written.status).toBe(201);
-  expect(written.body).toEqual(lucia);
-  expect((await agency.get('/v1/team')).body).toEqual({
-    data: [lucia],
-    pagination: { limit: 25, offset: 0, total: 1 },
   });
 
-  // A PATCH changes one field; one that is required cannot be cleared.
-  await patch(url, { roles: ['owner', 'billing'] });
-  expect(await patch(url, { name: null })).toMatchObject({
+  // PATCH changes one field, and leaves the rest as it is. A required field cannot be cleared.
+  const changed = await patch(`/team-members/${id}`, { roles: ['owner', 'billing'] });
+  expect(changed.status).toBe(200);
+  expect(changed.body).toEqual({ ...created.body, roles: ['owner', 'billing'] });
+  expect(await patch(`/team-members/${id}`, { name: null })).toMatchObject({
     status: 400,
     body: { error: { code: 'VALIDATION_FAILED', details: [{ path: 'body.name' }] } },
   });
-  const owner = { ...written.body, roles: ['owner', 'billing'] };
 
-  // The oldest members come first.
-  const second = { userId: 'user_82', name: 'Iván Soto', email: 'ivan@example.com', isAssignable: false };
-  const ivan = (await put(`/team-members/${randomUUID()}`, second)).body;
-  const team = async (query = '') => (await agency.get(`/v1/team${query}`)).body;
-  expect((await team()).data).toEqual([owner, ivan]);
-  expect(await team('?limit=1&offset=1')).toEqual({
+  // List: oldest members first.
+  const ivan = await member(agency, { name: 'Iván Soto' });
+  expect((await agency.get('/v1/team')).body).toEqual({
+    data: [changed.body, ivan],
+    pagination: { limit: 25, offset: 0, total: 2 },
+  });
+  expect((await agency.get('/v1/team?limit=1&offset=1')).body).toEqual({
     data: [ivan],
     pagination: { limit: 1, offset: 1, total: 2 },
   });
 
-  // Another organization sees nobody.
+  // Another organization sees nothing.
   expect((await other.get('/v1/team')).body).toMatchObject({ data: [], pagination: { total: 0 } });
-  expect((await dashboard.of(other).patch(url, { name: 'x' })).status).toBe(404);
 
-  // Who has left is in no list, and still the seller of what they sold.
-  const sale = randomUUID();
-  await put(`/opportunities/${sale}`, { salesStage: 'won', sellerMemberId: id });
-  expect(await archive(url)).toMatchObject({ status: 200, body: { id, archivedAt: expect.any(String) } });
-  expect((await archive(url)).status).toBe(404);
-  expect((await team()).data).toEqual([ivan]);
-  expect((await agency.get(`/v1/opportunities/${sale}`)).body).toMatchObject({
+  // Archive: a member who has left is in no list, and remains the seller of their opportunities.
+  const sale = await opportunity(agency, { salesStage: 'won', sellerMemberId: id });
+  const archived = { status: 200, body: { id, archivedAt: expect.any(String) } };
+  expect(await archive(`/team-members/${id}`)).toMatchObject(archived);
+  expect((await agency.get('/v1/team')).body).toMatchObject({ data: [ivan], pagination: { total: 1 } });
+  expect((await agency.get(`/v1/opportunities/${sale.id}`)).body).toMatchObject({
     sellerMemberId: id,
     sellerName: 'Lucía Ríos',
   });
