@@ -48,8 +48,8 @@ async function emptyQuote() {
 }
 
 describe('an upload', () => {
-  test('stores the file as it was sent, and /v1 lists it', async () => {
-    const { agency, path, upload, rows, files } = await emptyQuote();
+  test('stores the file as it was sent, and both APIs list it', async () => {
+    const { agency, call, path, upload, rows, files } = await emptyQuote();
     const { status, body } = await upload([KIND, FILE]);
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -63,7 +63,8 @@ describe('an upload', () => {
     expect(await rows()).toMatchObject([{ id: body.id, size_bytes: '9' }]);
     expect(await files()).toEqual([body.id]);
     expect(await readFile(join(service.dataDir, agency.id, body.id), 'utf8')).toBe('the bytes');
-    expect((await agency.get(`/v1${path}`)).body.data).toEqual([body]);
+    for (const list of [await agency.get(`/v1${path}`), await call.get(path)])
+      expect(list).toMatchObject({ status: 200, body: { data: [body] } });
   });
 
   test.each([
@@ -97,6 +98,7 @@ describe('an upload', () => {
     ['a file as its kind', [['kind', fileOf('x')], FILE], ['body.kind']],
     ['two files', [KIND, FILE, FILE], ['body.file']],
     ['two kinds', [KIND, FILE, KIND], ['body.kind']],
+    ['an empty kind', [['kind', ''], FILE], ['body.kind']],
     ['a kind of 256 characters', [['kind', 'ñ'.repeat(256)], FILE], ['body.kind']],
     ['a file name of 256 characters', [KIND, ['file', fileOf('x', 'n'.repeat(256))]], ['body.file.fileName']],
   ])('with %s is a validation error that names it, and stores nothing', async (_name, parts, paths) => {

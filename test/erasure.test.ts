@@ -23,7 +23,7 @@ const { service, dashboard } = useDashboard(() => ({ logger: createLogger('trace
   logLevel: 'trace',
 });
 
-/** Text that the person has, or what is tied to it. Each place has its own, and all of them begin alike. */
+/** Every text of the person begins with this word, and ends with its place. */
 const WORD = 'zqxolvidada';
 const word = (place: string): string => `${WORD} ${place}`;
 
@@ -37,9 +37,9 @@ const TEXTS = Object.keys(ofCustomer).filter((field) => {
   return [type].flat().includes('string') && format === undefined && values === undefined;
 });
 
-/** A person with text in every field of it and of what is tied to it. */
-async function person(agency: Agency) {
-  const { body: known } = await agency.post(
+/** A customer with a text of the person in every field, its own and those of its opportunities, conversations and quotes. */
+async function createPerson(agency: Agency) {
+  const { body: created } = await agency.post(
     '/v1/customers',
     {
       ...Object.fromEntries(TEXTS.map((field) => [field, word(field)])),
@@ -53,7 +53,7 @@ async function person(agency: Agency) {
     },
     { headers: { 'idempotency-key': 'the person' } },
   );
-  const customerId = known.id as string;
+  const customerId: string = created.id;
   const lead = await opportunity(agency, {
     customerId,
     title: word('lead'),
@@ -103,7 +103,7 @@ async function person(agency: Agency) {
 
 const hasText = (text: string): boolean => hasWord(text, WORD);
 
-/** Text columns that hold words of the agency and its systems, and none of a person. */
+/** Columns with text of the agency and its systems only. */
 const OF_THE_AGENCY: ReadonlySet<string> = new Set([
   'customers.preferred_language',
   'conversations.channel',
@@ -130,7 +130,7 @@ test('after an erasure no table, file, log line or response has text of the pers
   await populate({ service, agency: other }, 'Other');
   const neighbour = await dashboard.stored(other);
   lines.length = 0;
-  const { customerId, lead, older, thread, offer } = await person(agency);
+  const { customerId, lead, older, thread, offer } = await createPerson(agency);
 
   const before = await inDatabase(service, WORD);
   const tables =
@@ -140,10 +140,10 @@ test('after an erasure no table, file, log line or response has text of the pers
      where table_schema = 'public' and table_name = any($1) and (data_type in ('text', 'json') or udt_name = '_text')`,
     [tables.split(' ')],
   );
-  const unsaid = texts
+  const withoutWord = texts
     .map(({ name }) => name)
     .filter((name) => !before.has(name) && !OF_THE_AGENCY.has(name));
-  expect(unsaid, 'give the person a word there, in the test').toEqual([]);
+  expect(withoutWord, 'Let createPerson write a text into each').toEqual([]);
   expect([...before]).toContain('idempotency_keys.body');
   expect(await inFiles(service.dataDir, WORD)).not.toEqual([]);
 
@@ -156,14 +156,14 @@ test('after an erasure no table, file, log line or response has text of the pers
     quoteId: offer.id,
   };
   const reads = operationsBy('GET');
-  /** The reads whose answers have text of the person. */
-  const telling = async (ids: typeof has): Promise<string[]> => {
+  /** The reads whose responses have a text of the person. */
+  const readsWithText = async (ids: typeof has): Promise<string[]> => {
     const found: string[] = [];
     for (const name of reads) if (hasText((await run(world, name, ids)).text)) found.push(name);
     return found;
   };
   const ofPerson = /customers|opportunities|conversations|quotes/;
-  expect(await telling(mine), 'each read shows the person').toEqual(
+  expect(await readsWithText(mine), 'Each read returns a text of the person before the erasure').toEqual(
     reads.filter((name) => ofPerson.test(name)),
   );
 
@@ -171,78 +171,72 @@ test('after an erasure no table, file, log line or response has text of the pers
 
   expect([...(await inDatabase(service, WORD))]).toEqual([]);
   expect(await inFiles(service.dataDir, WORD)).toEqual([]);
-  for (const ids of [has, mine]) expect(await telling(ids)).toEqual([]);
+  for (const ids of [has, mine]) expect(await readsWithText(ids)).toEqual([]);
   for (const list of ['customers', 'opportunities', 'conversations', 'quotes'])
     expect((await agency.get(`/v1/${list}?query=${WORD}`)).body.pagination.total, list).toBe(0);
 
-  const said = lines.map((line) => JSON.parse(line));
+  const logged = lines.map((line) => JSON.parse(line));
   for (const route of [
     '/v1/customers',
     '/dashboard/v1/organizations/:organizationId/customers/:customerId/erase',
   ])
-    expect(said).toContainEqual(expect.objectContaining({ method: 'POST', route }));
+    expect(logged).toContainEqual(expect.objectContaining({ method: 'POST', route }));
   expect(hasText(lines.join(''))).toBe(false);
   expect(hasText((await postgresLog(service)) ?? '')).toBe(false);
 
   expect(await dashboard.stored(other)).toEqual(neighbour);
 });
 
-test('while the storage fails, the customer shows a pending erasure, and the job finishes it', async () => {
+test('while the storage fails, the customer has a pending erasure, and the job finishes it', async () => {
   const job = { db: service.db, logger: createLogger('silent'), batchSize: 1 };
-  // It goes over all organizations.
+  // The job is for all organizations: it first finishes the erasures of other tests.
   await eraseFiles({ ...job, storage: service.storage });
   const agency = await service.agency();
-  const { customerId } = await person(agency);
-  let refusing = true;
+  const { customerId } = await createPerson(agency);
+  let isFailing = true;
   const storage = {
     ...service.storage,
     remove: async (key: string) => {
-      if (refusing) throw new Error('The storage is away.');
+      if (isFailing) throw new Error('The storage does not respond.');
       await service.storage.remove(key);
     },
   };
   const { app, of } = await buildDashboard(service, { storage });
   const call = of(agency);
-  const { body } = await call.post(`/customers/${customerId}/erase`);
-  expect(body.erased.attachments).toBe(1);
-  const pending = async () => (await call.get(`/customers/${customerId}`)).body.erasurePending;
-  expect(await pending()).toBe(true);
+  const isPending = async () => (await call.get(`/customers/${customerId}`)).body.erasurePending;
+  expect((await call.post(`/customers/${customerId}/erase`)).body.erased.attachments).toBe(1);
   expect(await eraseFiles({ ...job, storage })).toEqual({ erasedFiles: 0 });
-  expect(await pending()).toBe(true);
-  refusing = false;
+  expect(await isPending()).toBe(true);
+  isFailing = false;
   expect(await eraseFiles({ ...job, storage })).toEqual({ erasedFiles: 1 });
-  expect(await pending()).toBe(false);
+  expect(await isPending()).toBe(false);
   expect(await readdir(join(service.dataDir, agency.id))).toEqual([]);
   expect(await eraseFiles({ ...job, storage })).toEqual({ erasedFiles: 0 });
   await app.close();
 });
 
-test('an erasure that fails halfway erases nothing', async () => {
+test('an erasure that fails halfway changes nothing', async () => {
   const agency = await service.agency();
-  const { customerId } = await person(agency);
+  const { customerId } = await createPerson(agency);
   const before = await dashboard.stored(agency);
-  const lock = 'alter table erasures add constraint refused check (customer_id <> ';
-  await service.query(`${lock} '${customerId}')`);
+  await service.query(`alter table erasures add constraint rejected check (customer_id <> '${customerId}')`);
   expect((await dashboard.of(agency).post(`/customers/${customerId}/erase`)).status).toBe(500);
-  await service.query('alter table erasures drop constraint refused');
+  await service.query('alter table erasures drop constraint rejected');
   expect(await dashboard.stored(agency)).toEqual(before);
 });
 
-test('the list that docs/operating.md saves beside a backup has the ids of the erased, and erases them again after a restore', async () => {
+test('the list that docs/operating.md saves beside a backup has the ids of erased customers, and erases them again after a restore', async () => {
   const manual = readFileSync('docs/operating.md', 'utf8');
   const [, query = ''] = /-c "(select organization_id, customer_id from erasures [^"]+)"/.exec(manual) ?? [];
+  const [, script = ''] = /^node --input-type=module -e "\n([\s\S]+?)"$/m.exec(manual) ?? [];
   const agency = await service.agency();
-  const { customerId } = await person(agency);
-  const rows = (table: string) =>
-    service.query<{ row: unknown }>(
-      `select to_jsonb(t) as row from ${table} t where organization_id = $1 and id = $2`,
-      [agency.id, customerId],
-    );
-  const [backup] = await rows('customers');
-  const call = dashboard.of(agency);
-  const { body } = await call.post(`/customers/${customerId}/erase`);
-  const list = await service.query<{ organization_id: string; customer_id: string }>(query);
-  expect(list).toContainEqual({ organization_id: agency.id, customer_id: customerId });
+  const { customerId } = await createPerson(agency);
+  const [backup] = await service.query<{ row: unknown }>(
+    'select to_jsonb(c) as row from customers c where organization_id = $1 and id = $2',
+    [agency.id, customerId],
+  );
+  await dashboard.of(agency).post(`/customers/${customerId}/erase`);
+  expect(await service.query(query)).toContainEqual({ organization_id: agency.id, customer_id: customerId });
 
   await service.query('delete from erasures where customer_id = $1', [customerId]);
   await service.query(
@@ -251,7 +245,6 @@ test('the list that docs/operating.md saves beside a backup has the ids of the e
     [JSON.stringify(backup?.row), customerId],
   );
   expect((await agency.get(`/v1/customers/${customerId}`)).body.firstName).toBe(word('firstName'));
-  const [, script = ''] = /^node --input-type=module -e "\n([\s\S]+?)"$/m.exec(manual) ?? [];
   const { origin } = await listen(dashboard);
   const folder = await mkdtemp(join(tmpdir(), 'crm-erased-'));
   await writeFile(join(folder, 'erased.txt'), `${agency.id} ${customerId}\n${agency.id} ${randomUUID()}\n`);
@@ -261,6 +254,6 @@ test('the list that docs/operating.md saves beside a backup has the ids of the e
     { cwd: folder, env: { DASHBOARD_TOKEN: TOKEN } },
   );
   await rm(folder, { recursive: true });
-  expect(stdout).toMatch(new RegExp(`^200 ${body.id}\\n404 `));
+  expect(stdout).toMatch(new RegExp(`^200 ${customerId}\\n404 `));
   expect(hasText(JSON.stringify(await dashboard.stored(agency)))).toBe(false);
 });

@@ -7,15 +7,16 @@ const { service, dashboard } = useDashboard();
 
 const CONTACT = { identifierType: 'email', identifierValue: 'ana@example.com' };
 
-test('has all that is known of the person, archived records and threads that name nobody too, and nothing of a neighbour', async () => {
+test('an export has every record of the customer, archived ones and conversations by contact too, and nothing of another customer', async () => {
   const agency = await service.agency();
   const call = dashboard.of(agency);
   const ana = await customer(agency, { firstName: 'Ana', contacts: [CONTACT] });
-  // Its owner makes its id, and may make the least that there is.
+  // The dashboard chooses the id, and can choose the lowest.
+  const lowest = '00000000-0000-0000-0000-000000000000';
   const lead = await opportunity(
     agency,
     { customerId: ana.id, title: 'Cartagena', temperature: 'hot' },
-    '00000000-0000-0000-0000-000000000000',
+    lowest,
   );
   const past = await opportunity(agency, { customerId: ana.id, title: 'Oaxaca' });
   await call.delete(`/opportunities/${past.id}`);
@@ -23,14 +24,11 @@ test('has all that is known of the person, archived records and threads that nam
   const nameless = await quote(agency, { opportunityId: lead.id, customerId: null, title: 'Siete noches' });
   const { stored } = await attachment(agency, service.storage, offer.id);
   await call.delete(`/quotes/${offer.id}`);
-  const contact = '+525512345678';
-  const older = await conversation(agency, { contact });
-  const newer = await conversation(agency, { contact, customerId: ana.id, rotatedFrom: older.id });
+  const older = await conversation(agency);
+  const newer = await conversation(agency, { customerId: ana.id, rotatedFrom: older.id });
   const mail = await conversation(agency, { channel: 'email', contact: 'ANA@example.com' });
   await message(agency, older.id, { content: '¿Tienen "salidas"?', senderName: 'Ana' });
   await message(agency, mail.id, { content: 'Adjunto\nmi pasaporte' });
-  const saidIn = async ({ id }: { id: string }) =>
-    (await call.get(`/conversations/${id}/messages`)).body.data;
 
   const eva = await customer(agency, { firstName: 'Eva' });
   const hers = await opportunity(agency, { customerId: eva.id, title: 'Vecina' });
@@ -39,49 +37,46 @@ test('has all that is known of the person, archived records and threads that nam
   await message(agency, thread.id, { content: 'Vecina' });
 
   const { status, body, text, headers } = await call.get(`/customers/${ana.id}/export`);
-  expect(status).toBe(200);
-  expect(headers['cache-control']).toBe('no-store');
+  expect([status, headers['cache-control']]).toEqual([200, 'no-store']);
   const byId = (list: { id: string }[]) => list.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const threads = await Promise.all(
-    [older, newer, mail].map(async ({ id }) => (await call.get(`/conversations/${id}`)).body),
-  );
-  const gone = { archivedAt: expect.any(String), updatedAt: expect.any(String) };
+  const read = async (path: string) => (await call.get(path)).body;
+  const archived = { archivedAt: expect.any(String), updatedAt: expect.any(String) };
+  const messagesOf = async ({ id }: { id: string }) => (await read(`/conversations/${id}/messages`)).data;
   expect(body).toEqual({
     exportedAt: expect.any(String),
-    customer: (await call.get(`/customers/${ana.id}`)).body,
+    customer: await read(`/customers/${ana.id}`),
     mergedCustomers: [],
     opportunities: byId([
-      { ...(await call.get(`/opportunities/${lead.id}`)).body, archivedAt: null },
-      { ...past, agentTemperature: null, temperatureOverride: null, ...gone },
+      { ...(await read(`/opportunities/${lead.id}`)), archivedAt: null },
+      { ...past, agentTemperature: null, temperatureOverride: null, ...archived },
     ]),
     quotes: byId([
-      { ...offer, ...gone, attachments: [{ ...stored, url: expect.stringMatching(/^http/) }] },
+      { ...offer, ...archived, attachments: [{ ...stored, url: expect.stringMatching(/^http/) }] },
       { ...nameless, archivedAt: null, attachments: [] },
     ]),
     conversations: byId([
-      { ...threads[0], messages: await saidIn(older) },
-      { ...threads[1], messages: [] },
-      { ...threads[2], messages: await saidIn(mail) },
+      { ...(await read(`/conversations/${older.id}`)), messages: await messagesOf(older) },
+      { ...(await read(`/conversations/${newer.id}`)), messages: [] },
+      { ...(await read(`/conversations/${mail.id}`)), messages: await messagesOf(mail) },
     ]),
   });
   expect(text).not.toContain('Vecina');
 
   await agency.delete(`/v1/customers/${ana.id}`);
-  const archived = await call.get(`/customers/${ana.id}/export`);
-  expect(archived.body).toMatchObject({ customer: { id: ana.id, contacts: [CONTACT] } });
-  expect(archived.body.conversations).toEqual(body.conversations);
+  const afterwards = await read(`/customers/${ana.id}/export`);
+  expect(afterwards).toMatchObject({ customer: { id: ana.id, contacts: [CONTACT] } });
+  expect(afterwards.conversations).toEqual(body.conversations);
 });
 
-test('has every opportunity, thread and message, once and in order, however many pages they fill', async () => {
+test('an export has every opportunity, conversation and message once, and messages in order, however many there are', async () => {
   const agency = await service.agency();
   const { id: customerId } = await customer(agency);
-  const fill = (text: string, ...values: unknown[]) =>
-    service.query(text, [agency.id, customerId, ...values]);
-  await fill(
+  const insert = (statement: string) => service.query(statement, [agency.id, customerId]);
+  await insert(
     `insert into opportunities (organization_id, id, customer_id, sales_stage)
      select $1, gen_random_uuid(), $2, 'new' from generate_series(1, 201)`,
   );
-  await fill(
+  await insert(
     `insert into conversations (organization_id, id, chain_id, customer_id, channel, contact)
      select $1, id, id, $2, 'web', 'a' from (select gen_random_uuid() as id from generate_series(1, 200)) made`,
   );
@@ -93,16 +88,20 @@ test('has every opportunity, thread and message, once and in order, however many
     [agency.id, id],
   );
   const { body } = await dashboard.of(agency).get(`/customers/${customerId}/export`);
-  const idsOf = (list: { id: string }[]) => new Set(list.map((each) => each.id)).size;
-  expect([body.opportunities.length, idsOf(body.opportunities)]).toEqual([201, 201]);
-  expect([body.conversations.length, idsOf(body.conversations)]).toEqual([201, 201]);
-  const { messages } = body.conversations.find((each: { id: string }) => each.id === id);
-  expect([messages.length, idsOf(messages)]).toEqual([1_000, 1_000]);
+  const { messages } = body.conversations.find((conversation: { id: string }) => conversation.id === id);
+  for (const [list, count] of [
+    [body.opportunities, 201],
+    [body.conversations, 201],
+    [messages, 1_000],
+  ]) {
+    expect(list).toHaveLength(count);
+    expect(new Set(list.map((record: { id: string }) => record.id)).size).toBe(count);
+  }
   const contents = messages.map(({ content }: { content: string }) => Number(content));
   expect(contents).toEqual(contents.toSorted((one: number, other: number) => one - other));
 });
 
-test('an answer that the database broke off ends before its last bracket, and its connection is closed', async () => {
+test('an export that the database interrupts is not complete JSON, and its connection is closed', async () => {
   const agency = await service.agency();
   const { id: customerId } = await customer(agency);
   const thread = await conversation(agency, { customerId });
@@ -114,7 +113,7 @@ test('an answer that the database broke off ends before its last bracket, and it
   expect(await (await get()).json()).toMatchObject({ customer: { id: customerId } });
   await service.query('alter table whatsapp_messages rename to away');
   const broken = await get()
-    .then((answer) => answer.text())
+    .then((response) => response.text())
     .catch(() => 'closed');
   await service.query('alter table away rename to whatsapp_messages');
   expect(broken).toBe('closed');
