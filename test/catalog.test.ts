@@ -7,9 +7,6 @@ const DAYS_30 = 30 * 24 * 60 * 60 * 1_000;
 const clock = { now: Date.now() };
 const { service, dashboard } = useDashboard(() => ({ now: () => clock.now }));
 
-/** What others cannot see and what is archived. */
-const NOT_FOUND = { status: 404, body: { error: { code: 'CATALOG_PRODUCT_NOT_FOUND' } } };
-
 test('the story of a product: create, read, change, list, archive', async () => {
   const agency = await service.agency();
   const other = await service.agency();
@@ -74,16 +71,17 @@ test('the story of a product: create, read, change, list, archive', async () => 
     });
 
   // Another organization sees nothing.
+  const notFound = { status: 404, body: { error: { code: 'CATALOG_PRODUCT_NOT_FOUND' } } };
   expect((await other.get('/v1/catalog/products')).body).toMatchObject({
     data: [],
     pagination: { total: 0 },
   });
-  expect(await other.get(`/v1/catalog/products/${id}`)).toMatchObject(NOT_FOUND);
+  expect(await other.get(`/v1/catalog/products/${id}`)).toMatchObject(notFound);
 
   // Archive: the product is gone. The dashboard can restore it for 30 days.
   const archived = { status: 200, body: { id, archivedAt: expect.any(String) } };
   expect(await agency.delete(`/v1/catalog/products/${id}`)).toMatchObject(archived);
-  expect(await agency.get(`/v1/catalog/products/${id}`)).toMatchObject(NOT_FOUND);
+  expect(await agency.get(`/v1/catalog/products/${id}`)).toMatchObject(notFound);
   expect((await agency.get('/v1/catalog/products')).body).toMatchObject({
     data: [lima],
     pagination: { total: 1 },

@@ -9,9 +9,6 @@ import { useService } from './support/service.ts';
 
 const service = useService();
 
-/** What others cannot see and what is archived. */
-const NOT_FOUND = { status: 404, body: { error: { code: 'CUSTOMER_NOT_FOUND' } } };
-
 const contact = (identifierType: string, identifierValue: string) => ({ identifierType, identifierValue });
 const web = (visitor: string) => contact('web', visitor);
 
@@ -84,14 +81,15 @@ test('the story of a customer: create, read, change, list, archive', async () =>
     });
 
   // Another organization sees nothing, and can have the same contact.
+  const notFound = { status: 404, body: { error: { code: 'CUSTOMER_NOT_FOUND' } } };
   expect((await other.get('/v1/customers')).body).toMatchObject({ data: [], pagination: { total: 0 } });
-  expect(await other.get(`/v1/customers/${id}`)).toMatchObject(NOT_FOUND);
+  expect(await other.get(`/v1/customers/${id}`)).toMatchObject(notFound);
   expect(await other.post('/v1/customers', sameContact)).toMatchObject({ status: 201 });
 
   // Archive: the customer is gone, and its contacts are free.
   const archived = { status: 200, body: { id, archived: true } };
   expect(await agency.delete(`/v1/customers/${id}`)).toMatchObject(archived);
-  expect(await agency.get(`/v1/customers/${id}`)).toMatchObject(NOT_FOUND);
+  expect(await agency.get(`/v1/customers/${id}`)).toMatchObject(notFound);
   expect((await agency.get('/v1/customers')).body).toMatchObject({ data: [luis], pagination: { total: 1 } });
   expect(await agency.post('/v1/customers', sameContact)).toMatchObject({ status: 201 });
 });
