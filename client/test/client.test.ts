@@ -1,58 +1,45 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { operationsOf, readDocument } from '../../test/support/contract.ts';
 import { CrmError, createClient, responseInfo } from '../src/index.ts';
 import { useClient } from './start.ts';
 
 const { start } = useClient();
 
-const contact = (identifierValue: string) => ({ identifierType: 'web' as const, identifierValue });
-
-async function failure(call: Promise<unknown>): Promise<CrmError> {
-  const error = await call.then(
-    () => undefined,
-    (reason) => reason,
-  );
-  if (!(error instanceof CrmError)) throw new Error(`No CrmError but ${String(error)}`);
-  return error;
-}
-
 test('has every operation of the document', async () => {
-  const asked = new Set<string>();
+  const requests = new Set<string>();
   const crm = createClient({
     baseUrl: 'https://api.agency.example',
     apiKey: 'a key',
     fetch: async (input, init) => {
       const path = new URL(String(input)).pathname;
-      asked.add(`${init?.method ?? 'GET'} ${path.replace(/\/x(?=\/|$)/, '/{id}')}`);
+      requests.add(`${init?.method ?? 'GET'} ${path.replace(/\/x(?=\/|$)/, '/{id}')}`);
       return Response.json({ data: [], pagination: { limit: 100, offset: 0, total: 0 } });
     },
   });
-  const calls = Object.values(crm).flatMap((part) => Object.values(part)) as ((
-    id: string,
-    body: object,
-  ) => unknown)[];
-  await Promise.allSettled(calls.map(async (call) => call('x', {})));
+  const methods: ((id: string, body: object) => unknown)[] = Object.values(crm).flatMap(Object.values);
+  await Promise.allSettled(methods.map(async (method) => method('x', {})));
   const documented = operationsOf(readDocument('openapi/openapi.json'));
-  expect([...asked].sort()).toEqual(
+  expect([...requests].sort()).toEqual(
     documented.map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/, '{id}')}`).sort(),
   );
 });
 
 test('a product is created, read, changed, listed and archived', async () => {
   const { crm } = await start();
-  const made = await crm.products.create({ title: 'Patagonia', variants: [{ label: 'Alta' }] });
-  expect(made).toMatchObject({ title: 'Patagonia', type: 'package', variants: [{ label: 'Alta' }] });
-  expect(await crm.products.get(made.id)).toEqual(made);
-  const changed = await crm.products.update(made.id, { fromPrice: 1450, currency: 'USD' });
-  expect(changed).toMatchObject({ id: made.id, fromPrice: 1450, currency: 'USD' });
+  const created = await crm.products.create({ title: 'Patagonia', variants: [{ label: 'Alta' }] });
+  expect(created).toMatchObject({ title: 'Patagonia', type: 'package', variants: [{ label: 'Alta' }] });
+  const { id } = created;
+  expect(await crm.products.get(id)).toEqual(created);
+  const changed = await crm.products.update(id, { fromPrice: 1450, currency: 'USD' });
+  expect(changed).toMatchObject({ id, fromPrice: 1450, currency: 'USD' });
   const { data, pagination } = await crm.products.list({ query: 'patagonia', limit: 5 });
   expect(data).toEqual([changed]);
   expect(pagination).toEqual({ limit: 5, offset: 0, total: 1 });
-  expect(await crm.products.archive(made.id)).toEqual({ id: made.id, archivedAt: expect.any(String) });
-  expect((await failure(crm.products.get(made.id))).code).toBe('CATALOG_PRODUCT_NOT_FOUND');
+  expect(await crm.products.archive(id)).toEqual({ id, archivedAt: expect.any(String) });
+  await expect(crm.products.get(id)).rejects.toMatchObject({ code: 'CATALOG_PRODUCT_NOT_FOUND' });
 });
 
-test('a walk gives every row, in pages of the size that is asked for', async () => {
+test('a walk returns every row, in pages of the requested size', async () => {
   const { crm } = await start();
   const titles = Array.from({ length: 23 }, (_, index) => `Product ${index}`);
   for (const title of titles) await crm.products.create({ title });
@@ -68,30 +55,38 @@ test('a walk gives every row, in pages of the size that is asked for', async () 
 
 test('errors have status, code, details typed by the code, and the request id', async () => {
   const { crm } = await start();
-  const error = await failure(crm.customers.list({ limit: 101 }));
-  expect(error).toMatchObject({ status: 400, code: 'VALIDATION_FAILED', attempts: 1 });
-  expect(error.requestId).toMatch(/^[\w-]{8,64}$/);
-  if (!error.is('VALIDATION_FAILED')) throw error;
-  expect(error.details.map(({ path, message }) => `${path} ${message}`)).toEqual([
-    'query.limit must be an integer from 1 to 100, in decimal digits',
-  ]);
+  const error: unknown = await crm.customers.list({ limit: 101 }).catch((reason) => reason);
+  if (!(error instanceof CrmError && error.is('VALIDATION_FAILED'))) throw error;
+  const details: { path: string; message: string }[] = error.details;
+  expect({ ...error, details }).toMatchObject({
+    status: 400,
+    code: 'VALIDATION_FAILED',
+    attempts: 1,
+    requestId: expect.stringMatching(/^[\w-]{8,64}$/),
+    details: [{ path: 'query.limit', message: 'must be an integer from 1 to 100, in decimal digits' }],
+  });
 });
 
 describe('unknown names', () => {
-  const misspelt = () => ({ contacts: [contact(`visitor ${Math.random()}`)], firstname: 'Ana' });
+  const misspelt = {
+    contacts: [{ identifierType: 'web' as const, identifierValue: 'visitor' }],
+    firstname: 'Ana',
+  };
 
   test('are rejected, with a suggestion', async () => {
     const { crm } = await start();
-    const error = await failure(crm.customers.create(misspelt()));
-    expect(error).toMatchObject({ code: 'VALIDATION_FAILED' });
-    expect(error.message).toContain('did you mean firstName?');
+    await expect(crm.customers.create(misspelt)).rejects.toMatchObject({
+      code: 'VALIDATION_FAILED',
+      message: expect.stringContaining('did you mean firstName?'),
+    });
   });
 
-  test('reach the callback where they are ignored', async () => {
-    const told: unknown[] = [];
-    const { crm } = await start({ strict: false, onIgnored: (...ignored) => told.push(ignored) });
-    await crm.customers.create(misspelt());
-    expect(told).toEqual([[['body.firstname'], { method: 'POST', path: '/v1/customers' }]]);
+  test('are passed to the callback if they are ignored', async () => {
+    const onIgnored = vi.fn();
+    const { crm } = await start({ strict: false, onIgnored });
+    await crm.customers.create(misspelt);
+    const request = { method: 'POST', path: '/v1/customers' };
+    expect(onIgnored.mock.calls).toEqual([[['body.firstname'], request]]);
   });
 });
 
@@ -116,39 +111,31 @@ test('an id cannot lead to another path', async () => {
   for (const id of ['', '.', '..', undefined as unknown as string]) {
     await expect(crm.customers.archive(id)).rejects.toThrow(TypeError);
   }
-  expect((await failure(crm.customers.get('../team'))).code).toBe('CUSTOMER_NOT_FOUND');
-  expect((await failure(crm.customers.get('a?b#c'))).code).toBe('CUSTOMER_NOT_FOUND');
+  for (const id of ['../team', 'a?b#c'])
+    await expect(crm.customers.get(id)).rejects.toMatchObject({ code: 'CUSTOMER_NOT_FOUND' });
 });
 
-test('a response has its request id', async () => {
+test('a change with a stale ifMatch changes nothing', async () => {
   const { crm } = await start();
-  const page = await crm.customers.list();
-  expect(responseInfo(page)).toMatchObject({ requestId: expect.any(String), replayed: false });
-  expect(responseInfo({})).toBeUndefined();
+  const { id } = await crm.products.create({ title: 'Patagonia' });
+  const stale = await crm.products.get(id);
+  const changed = await crm.products.update(id, { fromPrice: 1 }, { ifMatch: stale });
+  const error = { status: 412, code: 'PRECONDITION_FAILED' };
+  await expect(crm.products.update(id, { fromPrice: 2 }, { ifMatch: stale })).rejects.toMatchObject(error);
+  await expect(crm.products.archive(id, { ifMatch: stale })).rejects.toMatchObject(error);
+  expect(await crm.products.get(id)).toEqual(changed);
+  await crm.products.update(id, { fromPrice: 3 }, { ifMatch: changed });
+  await crm.products.archive(id, { ifMatch: '*' });
 });
 
-test('a change with a stale ifMatch is rejected', async () => {
-  const { crm } = await start();
-  const made = await crm.products.create({ title: 'Patagonia' });
-  const read = await crm.products.get(made.id);
-  const changed = await crm.products.update(read.id, { fromPrice: 1 }, { ifMatch: read });
-  const late = crm.products.update(read.id, { fromPrice: 2 }, { ifMatch: read });
-  await expect(late).rejects.toMatchObject({ status: 412, code: 'PRECONDITION_FAILED' });
-  await expect(crm.products.archive(read.id, { ifMatch: read })).rejects.toMatchObject({ status: 412 });
-  expect(await crm.products.update(read.id, { fromPrice: 3 }, { ifMatch: changed })).toMatchObject({
-    fromPrice: 3,
-  });
-  await crm.products.archive(read.id, { ifMatch: '*' });
-});
-
-test('a create with the key of an earlier one says so, and makes no second record', async () => {
+test('a second create with the same idempotency key is a replay, and creates no second record', async () => {
   const { crm } = await start();
   const options = { idempotencyKey: 'form 1' };
   const first = await crm.products.create({ title: 'Patagonia' }, options);
   const second = await crm.products.create({ title: 'Patagonia' }, options);
   expect(second).toEqual(first);
-  expect([first, second].map((answer) => responseInfo(answer)?.replayed)).toEqual([false, true]);
-  const other = crm.products.create({ title: 'Norte' }, options);
-  await expect(other).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
+  expect(responseInfo(first)).toMatchObject({ replayed: false, requestId: expect.any(String) });
+  expect(responseInfo(second)).toMatchObject({ replayed: true });
+  expect(responseInfo({})).toBeUndefined();
   expect((await crm.products.list()).pagination.total).toBe(1);
 });

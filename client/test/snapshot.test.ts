@@ -1,72 +1,58 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Agency } from '../../test/support/service.ts';
 import { UnsettledListError } from '../src/index.ts';
 import { useClient } from './start.ts';
 
 const { service, start } = useClient();
 
-type Write = { kind: 'create' | 'edit' | 'archive'; at: number };
-
-/** The rows that the list shows now, by id, as the table holds them. */
-async function held({ id }: Agency): Promise<Map<string, string>> {
+/** The title of each active product, by id. */
+async function storedTitles(organizationId: string): Promise<Map<string, string>> {
   const rows = await service.query<{ id: string; title: string }>(
     'select id, title from products where organization_id = $1 and archived_at is null',
-    [id],
+    [organizationId],
   );
-  return new Map(rows.map((row) => [row.id, row.title]));
+  return new Map(rows.map(({ id, title }) => [id, title]));
 }
 
-const offsetOf = (url: unknown) => new URL(String(url)).searchParams.get('offset');
-
-describe('a snapshot with writers beside it', () => {
-  test('is what the table held when its last walk began, each row as it was at some time of that walk', async () => {
-    const writes = fc.array(
-      fc.record({
-        kind: fc.constantFrom('create', 'edit', 'archive'),
-        at: fc.nat(1_000),
-      }) as fc.Arbitrary<Write>,
-      { maxLength: 3 },
-    );
+describe('a snapshot during concurrent writes', () => {
+  test('has the rows that were stored when its last walk began, each as it was at some time of that walk', async () => {
+    const write = fc.record({ kind: fc.constantFrom('create', 'update', 'archive'), row: fc.nat(1_000) });
+    const writes = fc.array(write, { maxLength: 3 });
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 0, max: 12 }),
         fc.array(writes, { minLength: 5, maxLength: 25 }),
-        async (size, between) => {
-          const title = (number: number) => `Product ${number}`;
-          let made = 0;
-          const create = () => agency.post('/v1/catalog/products', { title: title(made++) });
-          const apply = async ({ kind, at }: Write) => {
-            const ids = [...(await held(agency)).keys()].sort();
-            const id = ids[at % Math.max(1, ids.length)];
-            if (kind === 'create') await create();
-            else if (id !== undefined && kind === 'edit')
-              await agency.patch(`/v1/catalog/products/${id}`, { title: title(made++) });
-            else if (id !== undefined) await agency.delete(`/v1/catalog/products/${id}`);
+        async (size, writesBeforeRequests) => {
+          const rounds = writesBeforeRequests.values();
+          let titles = 0;
+          const newTitle = () => ({ title: `Product ${titles++}` });
+          const apply = async ({ kind, row }: { kind: string; row: number }) => {
+            if (kind === 'create') return agency.post('/v1/catalog/products', newTitle());
+            const ids = [...(await storedTitles(agency.id)).keys()].sort();
+            const path = `/v1/catalog/products/${ids[row % ids.length]}`;
+            return kind === 'update' ? agency.patch(path, newTitle()) : agency.delete(path);
           };
-          /** What the table held before each page of the walk now under way. */
+          /** The stored rows before each page of the current walk. */
           let walk: Map<string, string>[] = [];
-          const rounds = between.values();
           const { agency, crm } = await start({
             fetch: async (url, init) => {
-              for (const write of rounds.next().value ?? []) await apply(write);
-              if (offsetOf(url) === '0') walk = [];
-              walk.push(await held(agency));
+              for (const one of rounds.next().value ?? []) await apply(one);
+              if (String(url).includes('offset=0')) walk = [];
+              walk.push(await storedTitles(agency.id));
               return fetch(url, init);
             },
           });
-          while (made < size) await create();
+          for (let count = 0; count < size; count += 1) await apply({ kind: 'create', row: 0 });
           const rows = await crm.products.snapshot({ limit: 3 }, { passes: 1_000 });
-          const [first] = walk;
-          expect(rows.map(({ id }) => id).sort()).toEqual([...(first?.keys() ?? [])].sort());
-          for (const { id, title } of rows) expect(walk.map((table) => table.get(id))).toContain(title);
+          expect(rows.map(({ id }) => id).sort()).toEqual([...(walk[0]?.keys() ?? [])].sort());
+          for (const { id, title } of rows) expect(walk.map((stored) => stored.get(id))).toContain(title);
         },
       ),
       { numRuns: 12 },
     );
   });
 
-  test('gives up when the list changes during each of its walks', async () => {
+  test('fails when the list changes during each of its walks', async () => {
     let pages = 0;
     const { agency, crm } = await start({
       fetch: async (url, init) => {
