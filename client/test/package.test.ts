@@ -32,7 +32,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 type Block = { isRun: boolean; code: string };
 
-/** The TypeScript of the README; what stands below `<!-- run -->` is run, too. */
+/** The TypeScript of the README; a block after `<!-- run -->` is also run. */
 async function readmeBlocks(): Promise<Block[]> {
   const text = await readFile(join(installed, 'README.md'), 'utf8');
   return [...text.matchAll(/(<!-- run -->\n)?```ts\n([\s\S]+?)```/g)].map(([, mark, code]) => ({
@@ -42,14 +42,14 @@ async function readmeBlocks(): Promise<Block[]> {
 }
 
 describe('the package', () => {
-  test('holds what it needs and nothing else', async () => {
+  test('has its code, README and license, and no dependencies', async () => {
     const manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
     expect(manifest.dependencies).toBeUndefined();
     expect(manifest.license).toBe('MIT');
     expect((await readdir(installed)).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
   });
 
-  test('is at most 10 kB compressed, and asks nothing of the platform but what the web has', async () => {
+  test('is at most 10 kB compressed, and uses only what browsers have', async () => {
     const dist = join(installed, 'dist');
     const names = (await readdir(dist)).filter((name) => name.endsWith('.js'));
     const code = await Promise.all(names.map((name) => readFile(join(dist, name))));
@@ -58,7 +58,7 @@ describe('the package', () => {
     expect(Buffer.concat(code).toString()).not.toMatch(/node:|\brequire\(|\bprocess\.|\bBuffer\b/);
   });
 
-  test('compiles and runs what its README shows, in a project that has nothing else', async () => {
+  test('compiles and runs the examples of its README in a project without other packages', async () => {
     const blocks = await readmeBlocks();
     expect(blocks.length).toBeGreaterThan(3);
     for (const [index, { code }] of blocks.entries())
@@ -88,7 +88,7 @@ describe('the package', () => {
   });
 });
 
-test('fields show their descriptions, and a mistake does not compile', async () => {
+test('types have the descriptions of fields, and reject mistakes', async () => {
   const wrong = `
     import { createClient } from '${NAME}';
     const crm = createClient({ apiKey: '', baseUrl: '' });
