@@ -1,8 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll } from 'vitest';
 import { PROGRAM } from '../../test/support/process.ts';
@@ -11,33 +13,28 @@ import { listen } from '../../test/support/socket.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-export type Ended = { code: number | null; stdout: string; stderr: string };
+type Ended = { code: number | null; stdout: string; stderr: string };
+type Access = { url?: string; key?: string };
 
-export type Started = { child: ChildProcess; ended: Promise<Ended> };
-
-/** Starts the command as a process of its own, outside of any terminal. */
-export function startCrm(args: readonly string[], at: { url?: string; key?: string } = {}): Started {
+/** Starts the command as a process of its own, without a terminal. */
+export function startCrm(args: readonly string[], { url, key }: Access = {}) {
   const child = spawn(process.execPath, [MAIN, ...args], {
     env: {
       ...PROGRAM,
-      ...(at.url !== undefined && { CRM_URL: at.url }),
-      ...(at.key !== undefined && { CRM_API_KEY: at.key }),
+      ...(url !== undefined && { CRM_URL: url }),
+      ...(key !== undefined && { CRM_API_KEY: key }),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const output = { stdout: '', stderr: '' };
-  child.stdout?.setEncoding('utf8').on('data', (text) => {
-    output.stdout += text;
-  });
-  child.stderr?.setEncoding('utf8').on('data', (text) => {
-    output.stderr += text;
-  });
-  const ended = new Promise<Ended>((done) => child.on('close', (code) => done({ code, ...output })));
+  const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
+  const exit = once(child, 'close') as Promise<[number | null]>;
+  const ended = Promise.all([exit, stdout, stderr]).then(
+    ([[code], stdout, stderr]): Ended => ({ code, stdout, stderr }),
+  );
   return { child, ended };
 }
 
-export const crm = (args: readonly string[], at?: { url?: string; key?: string }): Promise<Ended> =>
-  startCrm(args, at).ended;
+export const crm = (args: readonly string[], access?: Access): Promise<Ended> => startCrm(args, access).ended;
 
 /** A folder for the tests of one file. */
 export function useFolder(): (name: string) => string {
@@ -46,7 +43,7 @@ export function useFolder(): (name: string) => string {
   return (name) => join(folder, name);
 }
 
-/** A service for the tests of one file, a folder, and where the command finds both. */
+/** A service and a folder for the tests of one file; `at` is the command's access to an agency. */
 export function useCrm() {
   const service = useService();
   let url = '';
@@ -57,18 +54,18 @@ export function useCrm() {
     service,
     file: useFolder(),
     origin: () => url,
-    at: ({ key }: Pick<Agency, 'key'>, by = url) => ({ url: by, key }),
+    at: ({ key }: Pick<Agency, 'key'>, origin = url) => ({ url: origin, key }),
   };
 }
 
-/** Customers of this many rows, each with a contact of its own. */
+/** A table with so many customers. */
 export const leads = (count: number): string =>
   [
     'name,email',
     ...Array.from({ length: count }, (_, index) => `Lead ${index},lead${index}@example.com`),
   ].join('\n');
 
-/** The names that those rows have. */
+/** The names of these customers. */
 export const leadNames = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `Lead ${index}`).sort();
 

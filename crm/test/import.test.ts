@@ -1,15 +1,16 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import fastify from 'fastify';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
+import { customer } from '../../test/support/records.ts';
+import { listen } from '../../test/support/socket.ts';
 import { doubtOf, mapColumns } from '../src/columns.ts';
 import { IMPORTED, schemas } from '../src/document.ts';
 import { exportable } from '../src/export.ts';
 import { schemaChecker } from '../src/rules.ts';
 import { statePath } from '../src/state.ts';
-import { crm, type Ended, leadNames, leads, startCrm, storedNames, useCrm } from './command.ts';
+import { crm, leadNames, leads, startCrm, storedNames, useCrm } from './command.ts';
 
 const { service, file, origin, at } = useCrm();
 
@@ -23,7 +24,7 @@ describe('crm import customers', () => {
     'Mal;;123;;;',
   ];
 
-  test('creates a record for each row, and keeps what was rejected with its reason', async () => {
+  test('creates a customer for each row, and writes rejected rows with their reasons into a file', async () => {
     const agency = await service.agency();
     const path = file('leads.csv');
     await writeFile(path, `\ufeff${LEADS.join('\r\n')}\r\n`);
@@ -60,7 +61,7 @@ describe('crm import customers', () => {
     expect(rejected).toHaveLength(5);
     expect(existsSync(statePath(path))).toBe(false);
 
-    // Mended, the rejected rows go in as they are; what is rejected again has its reason once.
+    // The corrected file can be imported. A row that is rejected again has its new reason only.
     const again = file('leads.rejected.csv');
     await writeFile(again, (await readFile(again, 'utf8')).replaceAll('Ana@Example.com', 'eva@example.com'));
     const second = await crm(['import', 'customers', again, ...args], at(agency));
@@ -70,7 +71,7 @@ describe('crm import customers', () => {
     expect(twice[0]).toBe(rejected[0]);
   });
 
-  test('takes rejected rows of NDJSON too, once they are mended', async () => {
+  test('imports corrected rows of NDJSON, too', async () => {
     const agency = await service.agency();
     const row = (address: string) =>
       JSON.stringify({ contacts: [{ identifierType: 'email', identifierValue: address }] });
@@ -84,7 +85,7 @@ describe('crm import customers', () => {
     expect(twice.row).toEqual(JSON.parse(row('eva')));
   });
 
-  test('says in a few words, and never with a stack, what is wrong with a map, a file, a key or a resource', async () => {
+  test('reports a wrong map, file, key or resource in a message without a stack', async () => {
     await writeFile(file('mistake.csv'), 'Nombre,Edad\nAna,31\n');
     await writeFile(file('mistake.json'), '[{ "title": "Patagonia" }]');
     const { url, key } = at(await service.agency());
@@ -117,60 +118,60 @@ describe('crm import customers', () => {
       [web, 'Set CRM_API_KEY', { url }],
       [web, /API key.*--resume/s, { url, key: 'wrong' }],
     ];
-    const ended = await Promise.all(mistakes.map(([args, _, asked = { url, key }]) => crm(args, asked)));
-    for (const [index, [, message]] of mistakes.entries()) {
-      const { code, stderr } = ended[index] as Ended;
-      expect(stderr).toMatch(message);
-      expect(stderr, String(message)).not.toMatch(/^ +at /m);
-      expect(code).toBe(1);
-    }
-  });
-});
-
-describe('crm import products of a file of people', () => {
-  const people = 'Nombre,Teléfono,Correo,Ciudad\nAna,+525512345678,ana@example.com,Puebla\n';
-
-  test.each([[[]], [['--yes']]])('is rejected where nobody can be asked, with %j', async (args) => {
-    const agency = await service.agency();
-    await writeFile(file('people.csv'), people);
-    const run = ['import', 'products', file('people.csv'), ...args];
-    const { code, stderr } = await crm(run, at(agency));
-    expect(code).toBe(1);
-    expect(stderr).toContain(
-      'Is this a file of products? Of its 4 columns, only "Nombre" as title would be imported, and this is a guess.',
+    await Promise.all(
+      mistakes.map(async ([args, message, access = { url, key }]) => {
+        const { code, stderr } = await crm(args, access);
+        expect(stderr).toMatch(message);
+        expect(stderr, String(message)).not.toMatch(/^ +at /m);
+        expect(code).toBe(1);
+      }),
     );
-    expect((await agency.get('/v1/catalog/products')).body.data).toEqual([]);
-    expect((await crm([...run, '--map', 'Nombre=title'], at(agency))).stderr).toContain('1 created');
-  });
-
-  test.each([
-    ['one column of many', 'Nombre,Zapato,Edad', 'products'],
-    ['more columns of the other kind', 'Nombre,Estado,Teléfono,Correo', 'products'],
-    ['a catalog among customers', 'Título,Precio,Moneda,Web', 'customers'],
-  ] as const)('is doubted for %s', (_why, header, resource) => {
-    expect(doubtOf(mapColumns(header.split(','), [], resource), resource)).toContain(`file of ${resource}?`);
-  });
-
-  test.each([
-    ['Título,Precio,Nota interna,Guía', 'products'],
-    ['title,Nota,Guía', 'products'],
-    ['Nombre', 'products'],
-    ['Nombre,Teléfono,Edad,Zapato,Talla', 'customers'],
-  ] as const)('columns %j of %s are not doubted', (header, resource) => {
-    expect(doubtOf(mapColumns(header.split(','), [], resource), resource)).toBeUndefined();
   });
 });
 
-test('rows of nothing but delimiters are no rows, and are counted', async () => {
+describe('a file of the wrong kind', () => {
+  test.each([[[]], [['--yes']]])('is rejected outside a terminal, with %j', async (args) => {
+    const agency = await service.agency();
+    const path = file('people.csv');
+    await writeFile(path, 'Nombre,Teléfono,Correo,Ciudad\nAna,+525512345678,ana@example.com,Puebla\n');
+    const run = (...more: string[]) => crm(['import', 'products', path, ...args, ...more], at(agency));
+    const question =
+      'Is this a file of products? Of its 4 columns, only "Nombre" as title would be imported, and this is a guess.';
+    expect(await run()).toMatchObject({ code: 1, stderr: expect.stringContaining(question) });
+    expect((await agency.get('/v1/catalog/products')).body.data).toEqual([]);
+    expect((await run('--map', 'Nombre=title')).stderr).toContain('1 created');
+  });
+
+  test.each([
+    ['Nombre,Zapato,Edad', 'products', true],
+    ['Nombre,Estado,Teléfono,Correo', 'products', true],
+    ['Título,Precio,Moneda,Web', 'customers', true],
+    ['Título,Precio,Nota interna,Guía', 'products', false],
+    ['title,Nota,Guía', 'products', false],
+    ['Nombre', 'products', false],
+    ['Nombre,Teléfono,Edad,Zapato,Talla', 'customers', false],
+  ] as const)('is suspected for the columns %s of %s: %j', (header, resource, isSuspected) => {
+    const doubt = doubtOf(mapColumns(header.split(','), [], resource), resource);
+    expect(doubt).toEqual(isSuspected ? expect.stringContaining(`file of ${resource}?`) : undefined);
+  });
+});
+
+test('empty rows are skipped and counted', async () => {
   const agency = await service.agency();
   const path = file('empty-rows.csv');
-  await writeFile(
-    path,
-    'Nombre;Email;Notas\r\nAna;ana@example.com;\r\n;;\r\n ; ;\r\n\r\nEva;eva@example.com;\r\n;;;;;\r\n',
-  );
+  const rows = [
+    'Nombre;Email;Notas',
+    'Ana;ana@example.com;',
+    ';;',
+    ' ; ;',
+    '',
+    'Eva;eva@example.com;',
+    ';;;;;',
+  ];
+  await writeFile(path, rows.join('\r\n'));
   for (const args of [['--dry-run'], []]) {
-    const { code, stderr } = await crm(['import', 'customers', path, ...args], at(agency));
-    expect([code, stderr]).toEqual([0, expect.stringContaining('3 empty rows were skipped.')]);
+    const stderr = expect.stringContaining('3 empty rows were skipped.');
+    expect(await crm(['import', 'customers', path, ...args], at(agency))).toMatchObject({ code: 0, stderr });
   }
   expect((await agency.get('/v1/customers')).body.pagination.total).toBe(2);
   expect(existsSync(file('empty-rows.rejected.csv'))).toBe(false);
@@ -194,15 +195,14 @@ describe('crm import customers --dry-run', () => {
     'Max,,,ANA@example.com,,,',
   ];
 
-  test('finds every row that the run refuses, and no other', async () => {
+  test('rejects exactly the rows that the import rejects', async () => {
     const agency = await service.agency();
     const path = file('messy.csv');
     await writeFile(path, ROWS.join('\n'));
     const trial = await crm(['import', 'customers', path, '--dry-run']);
     const run = await crm(['import', 'customers', path, '--concurrency', '1'], at(agency));
-    const rejected = (await readFile(file('messy.rejected.csv'), 'utf8')).trim().split('\r\n').slice(1);
-    const lines = rejected.map((row) => Number.parseInt(row, 10));
-    expect(lines).toEqual([5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
+    const rejected = await readFile(file('messy.rejected.csv'), 'utf8');
+    expect(rejected.match(/^\d+/gm)).toEqual(['5', '6', '7', '8', '9', '10', '11', '12', '13', '14']);
     expect(trial.stderr).toMatch(/Dry run: 3 customers would be sent, 10 rejected/);
     expect(JSON.parse(trial.stdout.split('\n')[0] ?? '')).toMatchObject({
       firstName: 'Ana',
@@ -215,13 +215,14 @@ describe('crm import customers --dry-run', () => {
     expect(existsSync(statePath(path))).toBe(false);
     expect(trial.stderr).toContain('line 5: column "Idioma" must be one of es, pt, en: "Klingon"');
     expect(run.stderr).toMatch(/3 created, 10 rejected/);
-    const { data } = (await agency.get('/v1/customers')).body;
-    expect(
-      data.map(({ preferredLanguage }: { preferredLanguage: string }) => preferredLanguage).sort(),
-    ).toEqual(['en', 'es', 'pt']);
+    expect((await agency.get('/v1/customers')).body.data).toMatchObject([
+      { firstName: 'Cid', preferredLanguage: 'en' },
+      { firstName: 'Bea', preferredLanguage: 'pt' },
+      { firstName: 'Ana', preferredLanguage: 'es' },
+    ]);
   });
 
-  test('checks every keyword of the schemas, and a keyword that nothing checks is an error', () => {
+  test('checks every keyword of the schemas, and fails for a keyword that it cannot check', () => {
     const check = schemaChecker({
       Person: {
         type: 'object',
@@ -258,7 +259,7 @@ describe('crm import customers --dry-run', () => {
         expect(() => schemaChecker(schemas)(schema, { nickname: 'x' })).toThrow(/is required|is unknown/);
   });
 
-  test('and so of a catalog, its variants too', async () => {
+  test('rejects exactly the rows of a catalog that the import rejects, variants included', async () => {
     const agency = await service.agency();
     const bodies = [
       { title: 'Good', type: 'experience', variants: [{ label: 'Alta', fromPrice: 1 }] },
@@ -295,13 +296,14 @@ describe('crm import customers --update', () => {
 
   async function lists() {
     const agency = await service.agency();
-    const make = async (fields: object) => (await agency.post('/v1/customers', fields)).body;
-    const ana = await make({
+    const ana = await customer(agency, {
       firstName: 'Ana',
       tags: ['vip'],
       contacts: [{ identifierType: 'whatsapp', identifierValue: whatsapp }],
     });
-    const bea = await make({ contacts: [{ identifierType: 'email', identifierValue: 'bea@example.com' }] });
+    const bea = await customer(agency, {
+      contacts: [{ identifierType: 'email', identifierValue: 'bea@example.com' }],
+    });
     const path = file(`leads-${agency.id}.csv`);
     await writeFile(path, ROWS.join('\n'));
     const run = (...args: string[]) => crm(['import', 'customers', path, ...args], at(agency));
@@ -309,7 +311,7 @@ describe('crm import customers --update', () => {
     return { ana, bea, run, read };
   }
 
-  test('fills what is empty, adds tags and contacts, and takes nothing away', async () => {
+  test('fills empty fields, adds tags and contacts, and removes nothing', async () => {
     const { ana, bea, run, read } = await lists();
     const { code, stderr } = await run('--update');
     expect(stderr).toMatch(/Done: 3 rows in .*, 1 created, 1 updated, 1 rejected\./);
@@ -320,7 +322,7 @@ describe('crm import customers --update', () => {
       ana.contacts[0],
       { identifierType: 'email', identifierValue: 'ana@example.com' },
     ]);
-    // A row whose contacts belong to two customers is nobody's.
+    // The contacts of the rejected row belong to two customers.
     expect(await read(bea.id)).toEqual(bea);
 
     const again = await run('--update', 'fill');
@@ -328,16 +330,16 @@ describe('crm import customers --update', () => {
     expect(await read(ana.id)).toEqual(after);
   });
 
-  test('overwrites what the row says otherwise', async () => {
+  test('overwrites fields that differ', async () => {
     const { ana, run, read } = await lists();
     expect((await run('--update', 'overwrite')).stderr).toMatch(/1 created, 1 updated, 1 rejected/);
     expect(await read(ana.id)).toMatchObject({ firstName: 'Anita', city: 'Puebla', tags: ['vip', 'feria'] });
   });
 
-  test('loses no change that others make at the same time', async () => {
+  test('loses no concurrent change of the same customer', async () => {
     const agency = await service.agency();
     const contact = { identifierType: 'whatsapp', identifierValue: whatsapp };
-    const { id } = (await agency.post('/v1/customers', { contacts: [contact] })).body;
+    const { id } = await customer(agency, { contacts: [contact] });
     const tags = Array.from({ length: 40 }, (_, index) => `tag ${index}`);
     const path = file('same.csv');
     await writeFile(path, ['whatsapp,tags', ...tags.map((tag) => `${whatsapp},${tag}`)].join('\n'));
@@ -347,7 +349,7 @@ describe('crm import customers --update', () => {
   });
 });
 
-test('crm import products takes numbers as spreadsheets write them, lists and variants', async () => {
+test('crm import products reads numbers as spreadsheets write them, lists and variants', async () => {
   const agency = await service.agency();
   const variants = JSON.stringify([{ label: 'Alta', fromPrice: 1790 }]).replaceAll('"', '""');
   await writeFile(
@@ -377,10 +379,10 @@ test('crm import products takes numbers as spreadsheets write them, lists and va
   );
 });
 
-describe('an import that was ended goes on where it stopped', () => {
+describe('an interrupted import', () => {
   const COUNT = 100;
 
-  test('by Ctrl-C, which lets requests under way finish', async () => {
+  test('finishes running requests after Ctrl-C, and continues with --resume', async () => {
     const agency = await service.agency();
     const path = file('interrupted.csv');
     await writeFile(path, leads(COUNT));
@@ -393,60 +395,50 @@ describe('an import that was ended goes on where it stopped', () => {
     expect(stderr).toContain(`To continue: crm import customers ${path} --resume`);
     expect((await storedNames(service, agency)).length).toBeLessThan(COUNT);
 
-    const without = await crm(['import', 'customers', path], at(agency));
-    expect(without).toMatchObject({ code: 1 });
-    expect(without.stderr).toMatch(/is unfinished \(\d+ rows done\): use --resume to continue/);
-    const second = await crm(['import', 'customers', path, '--resume'], at(agency));
-    expect(second.stderr).toMatch(/Done: \d+ rows/);
-    expect(second.stderr).not.toContain('rejected');
-    expect(second.code).toBe(0);
+    expect(await crm(['import', 'customers', path], at(agency))).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/is unfinished \(\d+ rows done\): use --resume to continue/),
+    });
+    expect((await crm(['import', 'customers', path, '--resume'], at(agency))).code).toBe(0);
     expect(await storedNames(service, agency)).toEqual(leadNames(COUNT));
-    expect(existsSync(statePath(path))).toBe(false);
     await proxy.close();
   });
 
-  test('unless the file or the map is another one meanwhile', async () => {
+  test('continues only with the same file and map', async () => {
+    const agency = await service.agency();
     const path = file('changed.csv');
     await writeFile(path, leads(3));
-    const nowhere = at({ key: 'none' }, 'http://127.0.0.1:1');
-    expect((await crm(['--retries', '0', 'import', 'customers', path], nowhere)).code).toBe(1);
-    const mapped = await crm(['import', 'customers', path, '--resume', '--map', 'name=lastName'], nowhere);
-    expect(mapped.stderr).toContain('began with another --map');
+    const run = async (...args: string[]) =>
+      (await crm(['import', 'customers', path, ...args], at(agency))).stderr;
+    const unreachable = at(agency, 'http://127.0.0.1:1');
+    await crm(['--retries', '0', 'import', 'customers', path], unreachable);
+    expect(await run('--resume', '--map', 'name=lastName')).toContain('began with another --map');
     await writeFile(path, leads(4));
-    const resumed = await crm(['import', 'customers', path, '--resume'], nowhere);
-    expect(resumed.stderr).toContain('has changed since its import began');
-    const agency = await service.agency();
-    const fresh = await crm(['import', 'customers', path, '--restart'], at(agency));
-    expect(fresh.stderr).toContain('4 created');
-    const none = await crm(['import', 'customers', path, '--resume'], nowhere);
-    expect(none.stderr).toContain('no unfinished import');
+    expect(await run('--resume')).toContain('has changed since its import began');
+    expect(await run('--restart')).toContain('4 created');
+    expect(await run('--resume')).toContain('no unfinished import');
   });
 });
 
-test('an import says when the limit of the key is what holds it', async () => {
+test('an import reports how long it waited for the rate limit', async () => {
   let requests = 0;
-  const server = createServer((request, response) => {
-    request.resume();
+  const app = fastify();
+  app.post('/v1/customers', (_request, reply) => {
     requests += 1;
-    const isLimited = requests > 10 && requests <= 20;
-    response.writeHead(isLimited ? 429 : 201, {
-      'content-type': 'application/json',
-      ...(isLimited && { 'retry-after': '1' }),
-    });
-    response.end(isLimited ? '{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"No."}}' : '{"id":"1"}');
+    if (requests <= 10 || requests > 20) return reply.code(201).send({ id: '1' });
+    const error = { code: 'RATE_LIMIT_EXCEEDED', message: 'No.' };
+    return reply.code(429).header('retry-after', '1').send({ error });
   });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const limited = at({ key: 'key' }, (await listen({ app })).origin);
+  onTestFinished(() => app.close());
   await writeFile(file('limited.csv'), leads(50));
-  const limited = at({ key: 'key' }, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   const { code, stderr } = await crm(['import', 'customers', file('limited.csv')], limited);
   expect(code).toBe(0);
   expect(stderr).toContain('50 created');
   expect(stderr).toMatch(/Of that, \d+ s waiting for the rate limit of the key\./);
-  server.closeAllConnections();
-  server.close();
 });
 
-test('the command says its version, and shows an example in the help of every command', async () => {
+test('the command prints its version, and an example in the help of every command', async () => {
   const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
   expect(await crm(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   for (const args of [['--help'], ['import', '--help'], ['export', '--help'], ['sync', '--help']])
