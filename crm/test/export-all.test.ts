@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { appendFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient } from '../../client/src/index.ts';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
@@ -9,7 +9,7 @@ import { parseJson } from '../../src/db/sql/json.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { storageKey } from '../../src/files/storage.ts';
 import { readDocument } from '../../test/support/contract.ts';
-import { type CuttingProxy, startCuttingProxy } from '../../test/support/cutting-proxy.ts';
+import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
 import { appOf } from '../../test/support/instance.ts';
 import { populate } from '../../test/support/operations.ts';
 import { attachment, conversation, message, opportunity, quote } from '../../test/support/records.ts';
@@ -20,13 +20,14 @@ import { crm, startCrm, useFolder } from './command.ts';
 
 const service = useService();
 const folder = useFolder();
+/** A word in every record of another agency. */
 const WORD = 'Vecina';
 
-/** Where clients reach the service, for its links. */
+/** The origin of the service's links. */
 let publicUrl = '';
 let origin = '';
-/** What the service was asked for. */
-const asked: string[] = [];
+/** The URLs of the requests. */
+const requests: string[] = [];
 let close: () => Promise<unknown>;
 beforeAll(async () => {
   const app = await appOf(service, {
@@ -36,7 +37,7 @@ beforeAll(async () => {
     },
     files: { root: service.dataDir, secrets: service.secrets },
   });
-  app.server.on('request', ({ url = '' }) => asked.push(url));
+  app.server.on('request', ({ url = '' }) => requests.push(url));
   ({ origin } = await listen({ app }));
   publicUrl = origin;
   close = () => app.close();
@@ -44,13 +45,16 @@ beforeAll(async () => {
 });
 afterAll(() => close());
 
-const readKey = async ({ scope }: Agency): Promise<string> =>
-  parseJson(await issueApiKey(scope, { name: 'export', access: 'read' })).key;
+const FILE_NAMES = [
+  '../../../evil.pdf',
+  'Cotización "final".pdf',
+  'a/b\\c:d.pdf',
+  `${'ñ'.repeat(250)}.pdf`,
+  '..',
+];
 
-const NAMES = ['../../../evil.pdf', 'Cotización "final".pdf', 'a/b\\c:d.pdf', `${'ñ'.repeat(250)}.pdf`, '..'];
-
-/** An agency with something in every list, a conversation of 450 messages in two threads, and files with names of all kinds. */
-async function full(): Promise<Agency> {
+/** An agency with records in every list, a transcript of 450 messages in two threads, and files with unsafe names. */
+async function populatedAgency(): Promise<Agency> {
   const agency = await service.agency();
   await populate({ service, agency });
   const older = await conversation(agency, { contact: '+525500000001' });
@@ -72,7 +76,7 @@ async function full(): Promise<Agency> {
     await message(agency, thread.id, { content: `Hola ${count}` });
     const offer = await quote(agency, { opportunityId, title: `Oferta ${count}` });
     await attachment(agency, service.storage, offer.id, {
-      fileName: NAMES[count] ?? `${count}.pdf`,
+      fileName: FILE_NAMES[count] ?? `${count}.pdf`,
       content: Buffer.from(`bytes of ${count} `.repeat(1 + 10_000 * (count % 2))),
     });
   }
@@ -85,37 +89,31 @@ const linesOf = async (path: string) =>
     .filter(Boolean)
     .map((line) => JSON.parse(line));
 
-/** Asks the program that people know. */
-function sums(at: string): { status: number | null; output: string } {
-  const { status, stdout, stderr } = spawnSync('sha256sum', ['-c', 'SHA256SUMS'], {
-    cwd: at,
-    encoding: 'utf8',
-  });
-  return { status, output: stdout + stderr };
-}
+const verifyChecksums = (at: string) =>
+  spawnSync('sha256sum', ['-c', 'SHA256SUMS'], { cwd: at, encoding: 'utf8' });
 
-/** Every file of a folder with its bytes, but for what says when it was made. */
+/** The content of every file of a folder, without the times in the manifest. */
 async function contents(at: string): Promise<Record<string, string>> {
-  const found: Record<string, string> = {};
+  const files: Record<string, string> = {};
   for (const entry of await readdir(at, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);
-    found[path.slice(at.length + 1)] = await readFile(path, 'latin1');
+    files[relative(at, path)] = await readFile(path, 'latin1');
   }
-  const { counts } = JSON.parse(found['manifest.json'] ?? '{}');
+  const { counts } = JSON.parse(files['manifest.json'] ?? '{}');
   return {
-    ...found,
+    ...files,
     'manifest.json': JSON.stringify(counts),
-    SHA256SUMS: found.SHA256SUMS?.replace(/.*manifest.*\n/, '') ?? '',
+    SHA256SUMS: files.SHA256SUMS?.replace(/.*manifest.*\n/, '') ?? '',
   };
 }
 
-/** The folder is all that the agency has in /v1, and nothing of another one. */
-async function expectWhole(at: string, agency: Agency): Promise<void> {
-  const paths = { products: 'catalog/products' } as Record<string, string>;
+/** Expects everything of the agency that `/v1` returns, and nothing of another agency. */
+async function expectComplete(at: string, agency: Agency): Promise<void> {
   const counts: Record<string, number> = {};
   for (const resource of exportable) {
-    const { body } = await agency.get(`/v1/${paths[resource] ?? resource}?limit=100`);
+    const path = resource === 'products' ? 'catalog/products' : resource;
+    const { body } = await agency.get(`/v1/${path}?limit=100`);
     const rows = await linesOf(join(at, `${resource}.ndjson`));
     expect(rows, resource).toEqual(body.data);
     expect(rows.length, resource).toBe(body.pagination.total);
@@ -138,12 +136,16 @@ async function expectWhole(at: string, agency: Agency): Promise<void> {
   let bytes = 0;
   for (const { id } of await linesOf(join(at, 'quotes.ndjson'))) {
     const { body } = await agency.get(`/v1/quotes/${id}/attachments`);
-    const listed = body.data.map(({ url: _url, ...described }: { url: string }) => described);
-    const mine = attachments.filter(({ quoteId }) => quoteId === id);
-    expect(mine.map(({ quoteId: _id, file: _file, sha256: _sum, ...described }) => described)).toEqual(
-      listed,
+    const own = attachments.filter(({ quoteId }) => quoteId === id);
+    expect(own).toEqual(
+      body.data.map(({ url: _, ...fields }: { url: string }) => ({
+        ...fields,
+        quoteId: id,
+        file: expect.any(String),
+        sha256: expect.any(String),
+      })),
     );
-    for (const { id: attachmentId, file, sizeBytes } of mine) {
+    for (const { id: attachmentId, file, sizeBytes } of own) {
       expect(file.split('/')).toEqual(['files', id, expect.stringMatching(new RegExp(`^${attachmentId}-`))]);
       const stored = await readFile(join(service.dataDir, storageKey(agency.id, attachmentId)));
       expect((await readFile(join(at, file))).equals(stored)).toBe(true);
@@ -175,14 +177,14 @@ async function expectWhole(at: string, agency: Agency): Promise<void> {
   );
   const text = Object.values(all).join('');
   for (const secret of [WORD, 'tcrm_', `${publicUrl}/files/`]) expect(text).not.toContain(secret);
-  const checked = sums(at);
-  expect([checked.status, checked.output.match(/: OK$/gm)?.length]).toEqual([0, Object.keys(all).length - 1]);
+  const { status, stdout } = verifyChecksums(at);
+  expect([status, stdout.match(/: OK$/gm)?.length]).toEqual([0, Object.keys(all).length - 1]);
 }
 
 const args = (at: string, ...more: string[]) => ['export', '--all', '-o', at, ...more];
 
 describe('crm export --all', () => {
-  test('reads whatever the API can read: every list of the document, and what belongs to their records', () => {
+  test('exports every list of the API, and no other read is missing', () => {
     const { paths } = readDocument('openapi/openapi.json');
     const names = Object.keys(createClient({ apiKey: 'none', baseUrl: 'https://crm.example.com' }));
     expect([...exportable].sort()).toEqual(names.sort());
@@ -195,15 +197,15 @@ describe('crm export --all', () => {
     ]);
   });
 
-  test('writes all that a key which only reads can see, with counts and checksums, and nothing of another agency', async () => {
-    const agency = await full();
-    const at = folder('whole');
-    const key = await readKey(agency);
+  test('writes everything that a read key can read, with counts and checksums, and nothing of another agency', async () => {
+    const agency = await populatedAgency();
+    const at = folder('complete');
+    const { key } = parseJson(await issueApiKey(agency.scope, { name: 'export', access: 'read' }));
     const { code, stdout, stderr } = await crm(args(at), { url: origin, key });
     expect([code, stdout]).toEqual([0, '']);
     expect(stderr).toContain('sha256sum -c SHA256SUMS');
     expect(stderr).toMatch(/Done: 13 quotes in .*, 13 attachments, 13 files\.\n/);
-    await expectWhole(at, agency);
+    await expectComplete(at, agency);
     expect(existsSync(folder('evil.pdf'))).toBe(false);
 
     const before = await contents(at);
@@ -215,25 +217,23 @@ describe('crm export --all', () => {
     const { file } = (await linesOf(join(at, 'attachments.ndjson')))[0];
     await appendFile(join(at, file), 'x');
     await appendFile(join(at, 'customers.ndjson'), '\n');
-    const changed = sums(at);
-    expect(changed.status).toBe(1);
-    expect(changed.output.match(/^.*: FAILED$/gm)?.sort()).toEqual([
+    expect(verifyChecksums(at).stdout.match(/^.*: FAILED$/gm)).toEqual([
       'customers.ndjson: FAILED',
       `${file}: FAILED`,
     ]);
   });
 
-  test('writes the lists as CSV where it is told to', async () => {
-    const agency = await full();
+  test('writes the lists as CSV with --format csv', async () => {
+    const agency = await populatedAgency();
     const at = folder('csv');
     expect((await crm(args(at, '--format', 'csv'), { url: origin, key: agency.key })).code).toBe(0);
     const { counts } = JSON.parse(await readFile(join(at, 'manifest.json'), 'utf8'));
     expect((await linesOf(join(at, 'transcripts.ndjson'))).length).toBe(counts.conversations);
     expect(await readFile(join(at, 'customers.csv'), 'utf8')).toContain('contacts.whatsapp');
-    expect([counts.attachments, sums(at).status]).toEqual([13, 0]);
+    expect([counts.attachments, verifyChecksums(at).status]).toEqual([13, 0]);
   });
 
-  test('says which file the service no longer has, and ends with 2', async () => {
+  test('reports a file that the service has lost, and ends with 2', async () => {
     const agency = await service.agency();
     const { id } = await quote(agency);
     const { stored } = await attachment(agency, service.storage, id, { fileName: 'gone.pdf' });
@@ -251,87 +251,85 @@ describe('crm export --all', () => {
     ]);
     const { counts } = JSON.parse(await readFile(join(at, 'manifest.json'), 'utf8'));
     expect(counts).toMatchObject({ attachments: 2, files: 1, missingFiles: 1 });
-    expect(sums(at).status).toBe(0);
+    expect(verifyChecksums(at).status).toBe(0);
   });
 
-  test('writes to no folder with other files, and names what the key must not read', async () => {
-    const agency = await full();
+  test('rejects a folder with other files', async () => {
+    const { key } = await service.agency();
     const at = folder('mine');
     await mkdir(at);
     await writeFile(join(at, 'letter.txt'), 'Hola');
-    const rejected = await crm(args(at), { url: origin, key: agency.key });
-    expect([rejected.code, rejected.stderr]).toEqual([1, `${at} has other files. Choose an empty folder.\n`]);
+    const stderr = `${at} has other files. Choose an empty folder.\n`;
+    expect(await crm(args(at), { url: origin, key })).toEqual({ code: 1, stdout: '', stderr });
     expect(await readdir(at)).toEqual(['letter.txt']);
+  });
 
-    const { key } = parseJson(await issueApiKey(agency.scope, { name: 'site', resources: ['customers'] }));
-    const partly = await crm(args(folder('partly')), { url: origin, key });
-    expect(partly.code).toBe(1);
-    expect(partly.stderr).toContain('This key has no access to catalog, only to customers');
+  test('names the records that the key has no access to', async () => {
+    const { scope } = await service.agency();
+    const { key } = parseJson(await issueApiKey(scope, { name: 'site', resources: ['customers'] }));
+    const stderr = expect.stringContaining('This key has no access to catalog, only to customers');
+    expect(await crm(args(folder('partly')), { url: origin, key })).toMatchObject({ code: 1, stderr });
   });
 });
 
-describe('an interrupted export continues with --resume, and has the same result', () => {
+describe('an interrupted export continues with --resume and has the same result', () => {
   let agency: Agency;
   let expected: Record<string, string>;
-  let requests: number;
+  let total: number;
   beforeAll(async () => {
-    agency = await full();
-    asked.length = 0;
+    agency = await populatedAgency();
+    requests.length = 0;
     await crm(args(folder('one-run')), { url: origin, key: agency.key });
-    requests = asked.length;
+    total = requests.length;
     expected = await contents(folder('one-run'));
   });
 
-  /** Runs until the service has answered so often, ends that run, and goes on. */
-  async function broken(name: string, at: number, end: (proxy: CuttingProxy, kill: () => void) => void) {
+  /** Interrupts an export at this response, and resumes it. */
+  async function interrupt(name: string, at: number, by: 'kill' | 'network') {
     const path = folder(name);
-    const holder: { kill: () => void } = { kill: () => undefined };
     const proxy = await startCuttingProxy(origin, Number.POSITIVE_INFINITY, (count) => {
-      if (count === at) end(proxy, holder.kill);
+      if (count !== at) return;
+      if (by === 'network') proxy.lose(true);
+      else child.kill('SIGKILL');
     });
     publicUrl = proxy.origin;
-    const to = { url: proxy.origin, key: agency.key };
-    const first = startCrm(['--retries', '0', ...args(path, '--concurrency', '2')], to);
-    holder.kill = () => first.child.kill('SIGKILL');
-    const ended = await first.ended;
+    const access = { url: proxy.origin, key: agency.key };
+    const { child, ended } = startCrm(['--retries', '0', ...args(path, '--concurrency', '2')], access);
+    const first = await ended;
     expect(existsSync(join(path, 'SHA256SUMS'))).toBe(false);
     proxy.lose(false);
-    const unfinished = await crm(args(path), to);
-    if (existsSync(join(path, 'crm-export.state'))) {
-      expect(unfinished.code).toBe(1);
-      expect(unfinished.stderr).toContain('is unfinished: use --resume to continue.');
-    }
-    asked.length = 0;
-    const second = await crm(args(path, '--resume', '--concurrency', '2'), to);
+    requests.length = 0;
+    const second = await crm(args(path, '--resume', '--concurrency', '2'), access);
     publicUrl = origin;
     await proxy.close();
     expect(second.code, second.stderr).toBe(0);
     expect(await contents(path)).toEqual(expected);
-    return { ended, asked: [...asked] };
+    return first;
   }
 
   test.each([2, 20, 44])('when it was killed at the %ith response', async (at) => {
-    expect(at).toBeLessThan(requests);
-    const { ended } = await broken(`killed-${at}`, at, (_proxy, kill) => kill());
-    expect(ended.code).toBeNull();
+    expect(at).toBeLessThan(total);
+    expect((await interrupt(`killed-${at}`, at, 'kill')).code).toBeNull();
   });
 
   test('when the network failed, and says how to continue', async () => {
-    const { ended } = await broken('dead', 30, (proxy) => proxy.lose(true));
-    expect(ended.code).toBe(1);
-    expect(ended.stderr).toMatch(/To continue: crm export --all -o \S+ --resume\n$/);
+    expect(await interrupt('dead', 30, 'network')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/To continue: crm export --all -o \S+ --resume\n$/),
+    });
   });
 
   test('without repeating finished requests', async () => {
-    const late = requests - 4;
-    const { asked: again } = await broken('late', late, (proxy) => proxy.lose(true));
-    expect(again.filter((url) => url.includes('/messages'))).toEqual([]);
-    // One page of a list by its ids, to know the agency; and the quotes that were under way.
-    expect(again.filter((url) => /[?&](ids|offset)=/.test(url))).toEqual([expect.stringContaining('ids=')]);
-    expect(again.length).toBeLessThan(requests / 2);
+    await interrupt('late', total - 4, 'network');
+    expect(requests.filter((url) => url.includes('/messages'))).toEqual([]);
+    // One page by ids, which verifies the agency; and the quotes that were not finished.
+    expect(requests.filter((url) => /[?&](ids|offset)=/.test(url))).toEqual([
+      expect.stringContaining('ids='),
+    ]);
+    expect(requests.length).toBeLessThan(total / 2);
   });
 
-  test('but not with the key of another organization', async () => {
+  test('but not without --resume, nor with the key of another organization', async () => {
     const other = await service.agency();
     await populate({ service, agency: other });
     const path = folder('mixed');
@@ -341,10 +339,14 @@ describe('an interrupted export continues with --resume, and has the same result
     await crm(['--retries', '0', ...args(path)], { url: proxy.origin, key: agency.key });
     await proxy.close();
     const before = await contents(path);
-    const { code, stderr } = await crm(args(path, '--resume'), { url: origin, key: other.key });
-    expect(code).toBe(1);
-    expect(stderr).toContain('they belong to another agency. Choose another folder.');
+    expect(await crm(args(path), { url: origin, key: agency.key })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('is unfinished: use --resume to continue.'),
+    });
+    expect(await crm(args(path, '--resume'), { url: origin, key: other.key })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('they belong to another agency. Choose another folder.'),
+    });
     expect(await contents(path)).toEqual(before);
-    await rm(path, { recursive: true });
   });
 });
