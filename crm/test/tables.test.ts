@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fromCell, toCell } from '../src/cells.ts';
+import { csvLine, fromCell, toCell } from '../src/cells.ts';
 import { CellError, listCell, parseList, parseNumber } from '../src/fields.ts';
 import { inOrder } from '../src/in-order.ts';
 import { inspect, openRows, type Row } from '../src/source.ts';
@@ -48,7 +48,7 @@ describe('a table is read', () => {
     ]);
   });
 
-  test('whole, wherever the file is cut into chunks', async () => {
+  test('completely, wherever the file is split into chunks', async () => {
     const long = Array.from({ length: 9_000 }, (_, index) => `${index},"ñ€😀\r\n${index}"\r\n`).join('');
     const { rows } = await rowsOf('long.csv', `number,text\r\n${long}`);
     expect(rows).toHaveLength(9_000);
@@ -56,17 +56,20 @@ describe('a table is read', () => {
     expect(rows.at(-1)?.line).toBe(2 * 9_000);
   });
 
-  test('as what it says it is, and not at all when nothing fits', async () => {
+  test('in the encoding that its bytes prove, and rejected if there is none', async () => {
     const head = 'Nombre;whatsapp\n';
     const read = async (name: string, bytes: Buffer) => {
       await writeFile(file(name), bytes);
       return crm(['import', 'customers', file(name), '--dry-run']);
     };
-    const latin = await read('latin.csv', Buffer.from(`${head}José Ñandú;+525512345678\n`, 'latin1'));
-    expect(latin.stderr).toContain('latin.csv is windows-1252, with semicolons between cells.');
-    expect(latin.stdout).toContain('José Ñandú');
-    const utf8 = await read('utf8.csv', Buffer.from(`${head}José Ñandú;+525512345678\n`));
-    expect(utf8.stderr).toContain('utf8.csv is utf-8, with semicolons');
+    for (const [encoding, name] of [
+      ['latin1', 'windows-1252'],
+      ['utf8', 'utf-8'],
+    ] as const) {
+      const table = await read('table.csv', Buffer.from(`${head}José Ñandú;+525512345678\n`, encoding));
+      expect(table.stderr).toContain(`table.csv is ${name}, with semicolons between cells.`);
+      expect(table.stdout).toContain('José Ñandú');
+    }
     const stray = Buffer.concat([
       Buffer.from(`${head}José Ñandú;1\nMar`),
       Buffer.from([0xed]),
@@ -78,21 +81,28 @@ describe('a table is read', () => {
       [Buffer.from([0x4e, 0x81, 0x0a]), 'is not text in UTF-8'],
       [Buffer.from(head, 'utf16le'), 'is not text in UTF-8'],
     ] as const) {
-      const none = await read('none.csv', bytes);
-      expect(none).toMatchObject({ code: 1, stdout: '' });
-      expect(none.stderr).toContain(message);
+      const stderr = expect.stringContaining(message);
+      expect(await read('none.csv', bytes)).toEqual({ code: 1, stdout: '', stderr });
     }
   });
 
-  test('but not behind a quote that is never closed, nor when a line of NDJSON is no object', async () => {
-    await writeFile(file('open.csv'), `name,whatsapp\n"${'x'.repeat(5_000_000)}`);
-    const open = await crm(['import', 'customers', file('open.csv'), '--dry-run']);
-    expect(open).toMatchObject({ code: 1, stdout: '' });
-    expect(open.stderr).toMatch(/open\.csv is not valid CSV/);
-    await writeFile(file('bad.ndjson'), '{"contacts":[]}\n\n[]\n');
-    const bad = await crm(['import', 'customers', file('bad.ndjson'), '--dry-run']);
-    expect(bad.code).toBe(1);
-    expect(bad.stderr).toContain('bad.ndjson, line 3: not a JSON object');
+  test.each([
+    [
+      'a quote that is never closed',
+      'open.csv',
+      `name,whatsapp\n"${'x'.repeat(5_000_000)}`,
+      ' is not valid CSV',
+    ],
+    [
+      'a line of NDJSON that is no object',
+      'bad.ndjson',
+      '{"contacts":[]}\n\n[]\n',
+      ', line 3: not a JSON object',
+    ],
+  ])('and rejected for %s', async (_what, name, text, message) => {
+    await writeFile(file(name), text);
+    const stderr = expect.stringContaining(`${name}${message}`);
+    expect(await crm(['import', 'customers', file(name), '--dry-run'])).toMatchObject({ code: 1, stderr });
   });
 });
 
@@ -117,7 +127,7 @@ describe('a cell', () => {
     expect(() => parseNumber(text, isDecimalComma)).toThrow(CellError);
   });
 
-  test('of a list reads back as the list that it was made of', () => {
+  test('of a list is read as the same list', () => {
     const entry = fc.string({
       minLength: 1,
       unit: fc.constantFrom('a', ' ', '|', ',', ';', '[', '"', '\n', 'ñ'),
@@ -130,55 +140,45 @@ describe('a cell', () => {
     expect(listCell(['vip', 'luna de miel'])).toBe('vip | luna de miel');
   });
 
-  test('that a spreadsheet would run is held back, and reads back as it was', () => {
-    expect(toCell('=HYPERLINK("http://x")')).toBe('\'=HYPERLINK("http://x")');
-    expect(['@ana', '+cmd', '-1+A1', '＝1', '＋a', '－a', '＠a'].map(toCell)).toEqual([
-      "'@ana",
-      "'+cmd",
-      "'-1+A1",
-      "'＝1",
-      "'＋a",
-      "'－a",
-      "'＠a",
-    ]);
-    expect(['a;=1', 'a,=1', 'a\t=1', 'a|=1', 'a\n=1', 'a\r=1', '1\n- b'].map(toCell)).toEqual([
-      "a;'=1",
-      "a,'=1",
-      "a\t'=1",
-      "a|'=1",
-      "a\n'=1",
-      "a\r'=1",
-      "1\n'- b",
-    ]);
+  test('that a spreadsheet would run as a formula gets an apostrophe; numbers and other text do not', () => {
+    const formulas = ['=HYPERLINK("http://x")', '@ana', '+cmd', '-1+A1', '＝1', '＋a', '－a', '＠a', '- b'];
+    expect(formulas.map(toCell)).toEqual(formulas.map((text) => `'${text}`));
+    for (const before of [',', ';', '\t', '|', '\n', '\r'])
+      expect(toCell(`a${before}=1`)).toBe(`a${before}'=1`);
     const plain = ['+52 55 1234-5678', '-3', '-3,5', 'Ana', "'s-Hertogenbosch", 'a=b', 'a, - b'];
     expect(plain.map(toCell)).toEqual(plain);
   });
 
-  test('that is empty or has spaces around it differs from none, and reads back as it was', () => {
+  test('with a line end or any delimiter is quoted: a reader may assume another delimiter', () => {
+    for (const character of [',', ';', '\t', '|', '\n', '\r'])
+      expect(csvLine([`a${character}b`], ',')).toBe(`"a${character}b"\r\n`);
+  });
+
+  test('of empty text, or of text with spaces around it, gets an apostrophe', () => {
     expect(['', ' a', 'a\n', "'", undefined].map(toCell)).toEqual(["'", "' a", "'a\n", "''", '']);
     expect(['', ' ', ' a ', "'s"].map(fromCell)).toEqual([undefined, undefined, 'a', "'s"]);
   });
 });
 
 describe('work in order', () => {
-  test('settles every item in its place, with no more under way or waiting than allowed', async () => {
-    const turns = fc.array(fc.nat(5));
+  test('settles the items in their order, with no more running or waiting than allowed', async () => {
+    const ticks = fc.array(fc.nat(5));
     const limits = fc.tuple(fc.integer({ min: 1, max: 4 }), fc.nat(3));
     await fc.assert(
-      fc.asyncProperty(turns, limits, async (items, [concurrency, more]) => {
+      fc.asyncProperty(ticks, limits, async (items, [concurrency, more]) => {
         const settled: number[] = [];
-        const [underWay, waiting] = [new Set<number>(), new Set<number>()];
+        const [running, waiting] = [new Set<number>(), new Set<number>()];
         async function* numbered() {
           for (const [index, count] of items.entries()) yield { index, count };
         }
         await inOrder(numbered(), {
           work: async ({ index, count }) => {
-            underWay.add(index);
+            running.add(index);
             waiting.add(index);
-            expect(underWay.size).toBeLessThanOrEqual(concurrency);
+            expect(running.size).toBeLessThanOrEqual(concurrency);
             expect(waiting.size).toBeLessThanOrEqual(concurrency + more);
-            for (let turn = 0; turn < count; turn += 1) await Promise.resolve();
-            underWay.delete(index);
+            for (let tick = 0; tick < count; tick += 1) await Promise.resolve();
+            running.delete(index);
           },
           settle: ({ index }) => {
             settled.push(index);
@@ -192,7 +192,7 @@ describe('work in order', () => {
     );
   });
 
-  test('ends with the first failure, when what precedes it is settled and nothing behind it', async () => {
+  test('rejects with the first error, after it has settled all items before it and none behind it', async () => {
     const settled: number[] = [];
     const started: number[] = [];
     const failed = Promise.withResolvers<void>();
@@ -202,7 +202,7 @@ describe('work in order', () => {
     const work = inOrder(items(), {
       work: async (index) => {
         started.push(index);
-        // The third is at work until the fifth has failed.
+        // The third runs until the fifth has failed.
         if (index === 3) await failed.promise;
         if (index !== 5) return;
         failed.resolve();
