@@ -15,14 +15,14 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const service = useService();
 const file = useFolder();
 
-test('the packed command works with nothing beside it but what it names, the client inside', async () => {
+test('the packed command works with its own dependencies only, and contains the client', async () => {
   await run('npm', ['pack', '-w', 'crm', '--pack-destination', file('.')], { cwd: root });
   const tarball = (await readdir(file('.'))).find((name) => name.endsWith('.tgz'));
   const installed = file('node_modules/travel-agency-crm-cli');
   await mkdir(installed, { recursive: true });
   await run('tar', ['-xzf', String(tarball), '-C', installed, '--strip-components=1'], { cwd: file('.') });
   const { bin, dependencies, version } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
-  // As npm would install them, without asking a registry.
+  // As npm would install them, without a registry.
   for (const name of Object.keys(dependencies)) {
     const [own, shared] = ['crm/node_modules', 'node_modules'].map((folder) => join(root, folder, name));
     await symlink(existsSync(String(own)) ? String(own) : String(shared), file(`node_modules/${name}`));

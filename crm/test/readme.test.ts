@@ -13,7 +13,7 @@ const file = useFolder();
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const README = fileURLToPath(new URL('../README.md', import.meta.url));
 
-test('what the README of crm shows works', async () => {
+test('the commands of the README work', async () => {
   const agency = await service.agency();
   await agency.post('/v1/catalog/products', {
     title: 'Patagonia',
@@ -27,7 +27,7 @@ test('what the README of crm shows works', async () => {
   const text = await readFile(README, 'utf8');
   const blocks = [...text.matchAll(/<!-- run -->\n```sh\n([\s\S]+?)```/g)].map(([, block]) => block);
   expect(blocks).toHaveLength(4);
-  // Each begins where the README of a person begins.
+  // Each block begins in the same folder.
   const script = blocks.map((block) => `(${block})\n`).join('');
   const { stderr } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
     cwd: file('.'),
@@ -42,6 +42,6 @@ test('what the README of crm shows works', async () => {
   const customers = (await readFile(file('customers.csv'), 'utf8')).split('\r\n');
   expect(customers[1]).toContain('Ana,,Ana,+525512345678');
   expect(await readFile(file('my-agency/SHA256SUMS'), 'utf8')).toMatch(/^[0-9a-f]{64} {2}manifest\.json$/m);
-  // What was just exported is what is there.
+  // A sync and an update of what was just exported change nothing.
   expect(stderr.match(/1 unchanged/g)).toHaveLength(2);
 });
