@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import fastify from 'fastify';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { parseJson } from '../../src/db/sql/json.ts';
@@ -27,22 +26,16 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const environment = ({ key }: Agency, more: Record<string, string> = {}) => ({
-  ...PROGRAM,
-  CRM_URL: url,
-  CRM_API_KEY: key,
-  ...more,
-});
+const environment = ({ key }: Pick<Agency, 'key'>) => ({ ...PROGRAM, CRM_URL: url, CRM_API_KEY: key });
 
-/** Whether the programs that an example needs are there: without one of them its test is skipped, and says so. */
-async function has(...programs: string[]): Promise<boolean> {
-  const found = await Promise.all(
-    programs.map((program) => run('sh', ['-c', `command -v ${program}`]).then(Boolean, () => false)),
+/** Whether this machine has the programs of an example. Without them its test is skipped, and says so. */
+const has = (...programs: string[]): Promise<boolean> =>
+  run('sh', ['-c', programs.map((program) => `command -v ${program}`).join(' && ')]).then(
+    () => true,
+    () => false,
   );
-  return found.every(Boolean);
-}
 
-/** Starts lead-form.ts with the key, until the test ends. */
+/** Starts lead-form.ts with the key; it runs until the test ends. */
 async function startForm({ key }: Pick<Agency, 'key'>) {
   const variables = { CRM_URL: url, CRM_API_KEY: key, PORT: '0' };
   const form = startProcess(variables, [...NODE, example('lead-form.ts')]);
@@ -68,7 +61,7 @@ const LEAD = {
 };
 const THANKS = { status: 200, text: expect.stringContaining('Gracias') };
 
-test('lead-form.ts makes a customer of what a visitor sends, and tells nobody whom the agency knows', async () => {
+test('lead-form.ts creates a customer, and its response does not reveal which customers exist', async () => {
   const agency = await service.agency();
   const { address, send, output } = await startForm(agency);
   const page = await (await fetch(address)).text();
@@ -98,7 +91,7 @@ test('lead-form.ts makes a customer of what a visitor sends, and tells nobody wh
   await expect.poll(output).toContain(`id: '${id}'`);
 });
 
-test('lead-form.ts needs no key that reads: with access "create" it thanks known customers too', async () => {
+test('lead-form.ts works with a create key, for known customers too', async () => {
   const agency = await service.agency();
   const { key } = parseJson(await issueApiKey(agency.scope, { name: 'form', access: 'create' }));
   const { send, output } = await startForm({ key });
@@ -112,7 +105,7 @@ test('lead-form.ts needs no key that reads: with access "create" it thanks known
 test('nightly-export.sh writes every customer, as NDJSON and as CSV', async ({ skip }) => {
   if (!(await has('bash', 'curl', 'jq'))) skip('curl or jq is not on this machine');
   const agency = await service.agency();
-  const made = await Promise.all(
+  const customers = await Promise.all(
     Array.from({ length: 120 }, (_, index) =>
       customer(agency, { firstName: `Ana, "${index}"`, tags: ['a', 'b'] }),
     ),
@@ -121,34 +114,31 @@ test('nightly-export.sh writes every customer, as NDJSON and as CSV', async ({ s
   expect(stdout).toBe('120 customers\n');
   const rows = (await readFile(join(folder, 'customers.ndjson'), 'utf8')).trim().split('\n');
   const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
-  expect(rows.map((row) => JSON.parse(row)).sort(byId)).toEqual(made.sort(byId));
+  expect(rows.map((row) => JSON.parse(row)).sort(byId)).toEqual(customers.sort(byId));
   const csv = (await readFile(join(folder, 'customers.csv'), 'utf8')).trim().split('\n');
   expect(csv).toHaveLength(121);
   expect(csv[1]).toMatch(/^"[\da-f-]{36}","Ana, ""\d+""",,,"web:visitor [^"]+","a \| b","20/);
   expect((await readdir(folder)).filter((name) => name.startsWith('.export'))).toEqual([]);
-  // A key that is not good leaves the last good export where it is.
-  const failed = run(example('nightly-export.sh'), [folder], {
-    env: environment({ ...agency, key: 'wrong' }),
-  });
+  // A failed export does not replace the last complete one.
+  const failed = run(example('nightly-export.sh'), [folder], { env: environment({ key: 'wrong' }) });
   await expect(failed).rejects.toThrow(/401/);
   expect((await readFile(join(folder, 'customers.ndjson'), 'utf8')).trim().split('\n')).toEqual(rows);
 });
 
-test('mirror.ts copies what changed, and once a day removes what is archived', async () => {
+test('mirror.ts copies changed customers, and removes archived ones once a day', async () => {
   const agency = await service.agency();
   const path = join(folder, 'mirror.json');
-  const made = await Promise.all(Array.from({ length: 101 }, () => customer(agency)));
+  const [one, other] = await Promise.all(Array.from({ length: 101 }, () => customer(agency)));
   const mirror = async () =>
     (await run(process.execPath, [...NODE, example('mirror.ts'), path], { env: environment(agency) })).stdout;
   const copy = async () => JSON.parse(await readFile(path, 'utf8'));
   expect(await mirror()).toBe('101 customers, 101 read, 0 gone\n');
-  const [one, other] = made;
-  await agency.patch(`/v1/customers/${one?.id}`, { city: 'Lima' });
-  await agency.delete(`/v1/customers/${other?.id}`);
+  await agency.patch(`/v1/customers/${one.id}`, { city: 'Lima' });
+  await agency.delete(`/v1/customers/${other.id}`);
   expect(await mirror()).toMatch(/^101 customers, \d+ read, 0 gone\n$/);
-  const kept = await copy();
-  expect(kept.customers[one?.id ?? '']).toMatchObject({ city: 'Lima' });
-  await writeFile(path, JSON.stringify({ ...kept, checkedAt: kept.checkedAt - 86_400_001 }));
+  const stored = await copy();
+  expect(stored.customers[one.id]).toMatchObject({ city: 'Lima' });
+  await writeFile(path, JSON.stringify({ ...stored, checkedAt: stored.checkedAt - 86_400_001 }));
   expect(await mirror()).toMatch(/^100 customers, \d+ read, 1 gone\n$/);
   const { data } = (await agency.get('/v1/customers?limit=100')).body;
   expect((await copy()).customers).toEqual(
@@ -156,24 +146,23 @@ test('mirror.ts copies what changed, and once a day removes what is archived', a
   );
 });
 
-test('catalog-sync.py makes the catalog what the file says', async ({ skip }) => {
+test('catalog-sync.py makes the catalog equal to the file', async ({ skip }) => {
   if (!(await has('python3'))) skip('Python is not on this machine');
   const agency = await service.agency();
-  const make = async (fields: object) => (await agency.post('/v1/catalog/products', fields)).body;
-  const priced = (code: string, fromPrice: number) => ({
-    externalReferenceCode: code,
-    fromPrice,
-    currency: 'USD',
-  });
-  await make({ ...priced('OLD', 1), title: 'Vieja', operator: 'Sur' });
-  const same = await make({ ...priced('SAME', 2), title: 'Igual' });
-  await make({ externalReferenceCode: 'GONE', title: 'Retirada' });
-  const own = await make({ title: 'Sin código' });
+  const create = async (code: string | null, title: string, fields: object = {}) =>
+    (await agency.post('/v1/catalog/products', { externalReferenceCode: code, title, ...fields })).body;
+  await create('OLD', 'Vieja', { fromPrice: 1, currency: 'USD', operator: 'Sur' });
+  const same = await create('SAME', 'Igual', { fromPrice: 2, currency: 'USD' });
+  await create('GONE', 'Retirada');
+  const own = await create(null, 'Sin código');
   const path = join(folder, 'catalog.csv');
-  await writeFile(
-    path,
-    '\ufeffcode,title,price,currency\r\nNEW,"Nueva, de lujo",10.5,USD\r\nOLD,Vieja,,USD\r\nSAME,Igual,2,USD\r\n',
-  );
+  const rows = [
+    'code,title,price,currency',
+    'NEW,"Nueva, de lujo",10.5,USD',
+    'OLD,Vieja,,USD',
+    'SAME,Igual,2,USD',
+  ];
+  await writeFile(path, `\ufeff${rows.join('\r\n')}`);
   const sync = async (...options: string[]) =>
     (await run('python3', [example('catalog-sync.py'), path, ...options], { env: environment(agency) }))
       .stdout;
@@ -193,11 +182,11 @@ test('catalog-sync.py makes the catalog what the file says', async ({ skip }) =>
   expect(await sync()).toBe('0 created, 0 changed, 3 unchanged, 0 paused\n');
 });
 
-test('pipeline-agent.ts looks up what its model asks for, and says what the model says', async () => {
+test('pipeline-agent.ts calls the tools that its model names, and prints the reply of the model', async () => {
   const agency = await service.agency();
   const contacts = [{ identifierType: 'whatsapp', identifierValue: '+525512345678' }];
   const ana = await customer(agency, { firstName: 'Ana', contacts });
-  const deal = await opportunity(agency, {
+  const { id } = await opportunity(agency, {
     title: 'Patagonia en enero',
     customerId: ana.id,
     temperature: 'hot',
@@ -205,56 +194,48 @@ test('pipeline-agent.ts looks up what its model asks for, and says what the mode
   const thread = await conversation(agency, { customerId: ana.id });
   await message(agency, thread.id, { content: '¿Tienen salidas?' });
 
-  // A model of six turns: each asks for what the last one found.
-  const call = (name: string, given: object) => ({
-    role: 'assistant',
-    content: null,
-    tool_calls: [
-      { id: `call ${name}`, type: 'function', function: { name, arguments: JSON.stringify(given) } },
-    ],
-  });
-  type Sent = { messages: { role: string; content: string }[]; tools: { function: { name: string } }[] };
-  const heard: Sent[] = [];
-  const found = (sent: Sent) => JSON.parse(sent.messages.at(-1)?.content ?? '');
-  const turns = [
-    () => call('find_opportunities', { query: 'patagonia' }),
-    (sent: Sent) => call('read_conversations', { customerId: found(sent).data[0].customerId }),
-    () => call('find_customer', { contact: '+52 1 55 1234 5678' }),
-    () => call('find_stalled', { date: '2026-01-01' }),
-    () => call('get_customer', { customerId: 'nobody' }),
-    () => call('delete_everything', {}),
-    () => ({ role: 'assistant', content: 'Call Ana.' }),
+  // A scripted model calls each of these tools once, and then replies.
+  const calls: [string, object][] = [
+    ['find_opportunities', { query: 'patagonia' }],
+    ['read_conversations', { customerId: ana.id }],
+    ['find_customer', { contact: '+52 1 55 1234 5678' }],
+    ['find_stalled', { date: '2026-01-01' }],
+    ['get_customer', { customerId: 'nobody' }],
+    ['delete_everything', {}],
   ];
-  const model = createServer(async (request, response) => {
-    const sent = (await new Response(request as unknown as ReadableStream).json()) as Sent;
-    heard.push(sent);
-    response.end(JSON.stringify({ choices: [{ message: turns[heard.length - 1]?.(sent) }] }));
+  const requests: { messages: { role: string; content: string }[] }[] = [];
+  const model = fastify();
+  model.post('*', ({ body }) => {
+    const [name, parameters] = calls[requests.length] ?? [];
+    requests.push(body as (typeof requests)[number]);
+    if (name === undefined) return { choices: [{ message: { role: 'assistant', content: 'Call Ana.' } }] };
+    const call = { name, arguments: JSON.stringify(parameters) };
+    const tool_calls = [{ id: `call ${name}`, type: 'function', function: call }];
+    return { choices: [{ message: { role: 'assistant', content: null, tool_calls } }] };
   });
-  await new Promise<void>((done) => model.listen(0, '127.0.0.1', done));
-  const env = environment(agency, {
-    MODEL_URL: `http://127.0.0.1:${(model.address() as AddressInfo).port}`,
-    MODEL: 'scripted',
-  });
-  const { stdout } = await run(process.execPath, [...NODE, example('pipeline-agent.ts'), 'Whom to call?'], {
-    env,
-  });
-  expect(stdout).toBe('Call Ana.\n');
-  expect(heard[0]?.messages.map(({ role }) => role)).toEqual(['system', 'user']);
-  expect(heard[0]?.messages[1]?.content).toBe('Whom to call?');
-  const answers = heard.slice(1).map(found);
-  expect(answers[0].data).toMatchObject([{ id: deal.id, temperature: 'hot' }]);
-  expect(answers[1]).toMatchObject([{ data: [{ content: '¿Tienen salidas?' }], total: 1 }]);
-  expect(answers[2]).toMatchObject([{ id: ana.id }]);
-  expect(answers[3].data).toEqual([]);
-  expect(answers[4]).toContain('does not exist');
-  expect(answers[5]).toBe('There is no tool delete_everything.');
-  model.closeAllConnections();
-  model.close();
+  const env = { ...environment(agency), MODEL_URL: (await listen({ app: model })).origin, MODEL: 'scripted' };
+  onTestFinished(() => model.close());
+  const args = [...NODE, example('pipeline-agent.ts'), 'Whom to call?'];
+  expect((await run(process.execPath, args, { env })).stdout).toBe('Call Ana.\n');
+
+  expect(requests[0]?.messages).toMatchObject([
+    { role: 'system' },
+    { role: 'user', content: 'Whom to call?' },
+  ]);
+  const results = requests.slice(1).map(({ messages }) => JSON.parse(messages.at(-1)?.content ?? ''));
+  expect(results).toMatchObject([
+    { data: [{ id, customerId: ana.id, temperature: 'hot' }] },
+    [{ data: [{ content: '¿Tienen salidas?' }], total: 1 }],
+    [{ id: ana.id }],
+    { data: [] },
+    expect.stringContaining('does not exist'),
+    'There is no tool delete_everything.',
+  ]);
 });
 
-test('the list of examples names those that are there', async () => {
-  const text = await readFile(example('README.md'), 'utf8');
-  const listed = [...text.matchAll(/^\| \[([\w.-]+)\]/gm)].map(([, name]) => name);
-  const there = (await readdir(example('.'))).filter((name) => /\.(ts|py|sh)$/.test(name));
-  expect(listed.sort()).toEqual(there.sort());
+test('the README lists every example', async () => {
+  const readme = await readFile(example('README.md'), 'utf8');
+  const listed = [...readme.matchAll(/^\| \[([\w.-]+)\]/gm)].map(([, name]) => name);
+  const files = (await readdir(example('.'))).filter((name) => /\.(ts|py|sh)$/.test(name));
+  expect(listed.sort()).toEqual(files.sort());
 });
