@@ -48,7 +48,7 @@ export type ChangeOptions = RequestOptions & {
   ifMatch?: object | string;
 };
 
-/** What a response has beside its body. */
+/** The metadata of a response. */
 export type ResponseInfo = {
   requestId: string | undefined;
   /** The version of the record or page. */
@@ -61,7 +61,7 @@ export type ResponseInfo = {
 
 const infos = new WeakMap<object, ResponseInfo>();
 
-/** What the response had beside this body; undefined for an object that no call returned. */
+/** The metadata of the response with this body; undefined for an object that no call returned. */
 export const responseInfo = (body: object): ResponseInfo | undefined => infos.get(body);
 
 /** @throws TypeError for an object that came without an ETag, such as a row of a list */
@@ -129,7 +129,7 @@ function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<v
   });
 }
 
-/** Milliseconds that the answer asks to wait; undefined where it does not. */
+/** The `Retry-After` of the response in milliseconds; undefined without one. */
 function retryAfterOf(headers: Headers): number | undefined {
   const value = headers.get('retry-after');
   if (value === null) return undefined;
@@ -159,7 +159,7 @@ function read(response: Response, text: string, attempts: number): Outcome {
   try {
     body = JSON.parse(text);
   } catch {
-    // A response of something between here and the service: an error below.
+    // The response of a proxy, for example: an error below.
   }
   const ignored = headers.get('x-ignored-parameters');
   if (response.ok && typeof body === 'object' && body !== null) {
@@ -171,13 +171,13 @@ function read(response: Response, text: string, attempts: number): Outcome {
     });
     return { body, ignored };
   }
-  const said = (body as ErrorBody | undefined)?.error;
+  const described = (body as ErrorBody | undefined)?.error;
   const error = new CrmError(
-    said?.message ?? `The response (${status}) does not come from the service: ${text.slice(0, 200)}`,
+    described?.message ?? `The response (${status}) does not come from the service: ${text.slice(0, 200)}`,
     {
       status,
-      code: said?.code ?? 'UNEXPECTED_RESPONSE',
-      ...(said?.details && { details: said.details }),
+      code: described?.code ?? 'UNEXPECTED_RESPONSE',
+      ...(described?.details && { details: described.details }),
       requestId,
       attempts,
     },
@@ -187,7 +187,7 @@ function read(response: Response, text: string, attempts: number): Outcome {
   return { error, isTransient, mustWait, retryAfter: retryAfterOf(headers) };
 }
 
-/** Why fetch rejected: its own message says only that it did. */
+/** Why fetch rejected. The message of its error says only that it failed; the cause has the reason. */
 function reasonOf(cause: unknown): string {
   const { cause: inner, message } = cause as { cause?: unknown; message?: string };
   return (inner as { message?: string } | undefined)?.message || message || String(cause);
@@ -210,7 +210,7 @@ export function createSend({
       `createClient: baseUrl is ${JSON.stringify(baseUrl)}. It must be the address of the service, such as https://crm.example.com.`,
     );
   const root = baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '');
-  /** The rate limit of a key holds for all of its requests: they wait together. */
+  /** The rate limit applies to all requests of a key: they wait together. */
   let limitedUntil = 0;
 
   async function attempt(path: string, init: Init, timeout: number, attempts: number): Promise<Outcome> {
