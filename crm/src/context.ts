@@ -5,7 +5,7 @@ import type { Output } from './progress.ts';
 /** What every command works with. */
 export type Context = {
   crm: CrmClient;
-  /** No key was given: nothing can be read of the service. */
+  /** There is no API key: nothing can be read from the service. */
   isOffline: boolean;
   /** `report` gets each failed attempt that will be retried. */
   onRetry: { report: (retry: Retry) => void };
@@ -55,7 +55,7 @@ export function connect(
 
 export const isOnTerminal = ({ input, errors }: Context): boolean => Boolean(input.isTTY && errors.isTTY);
 
-/** Asks on a terminal; elsewhere nobody can reply, and the default holds. */
+/** Asks on a terminal; without one, returns the default. */
 export async function confirm(context: Context, question: string, preset: boolean): Promise<boolean> {
   const { input, errors, stop } = context;
   if (!isOnTerminal(context)) return preset;
@@ -70,6 +70,6 @@ export async function confirm(context: Context, question: string, preset: boolea
   return answer.trim() === '' ? preset : /^(y|s)/i.test(answer.trim());
 }
 
-/** Whether the service rejected what was sent, and would do so again; other errors end the run. */
+/** Whether the service rejected the request, and would reject it again; other errors end the run. */
 export const isRejection = (error: unknown): error is CrmError =>
   error instanceof CrmError && [400, 409, 413].includes(error.status) && !error.is('IDEMPOTENCY_IN_PROGRESS');

@@ -3,7 +3,7 @@ import { entityTag } from '../../rules/entity-tag.ts';
 import { type Body, type Columns, RowError } from './columns.ts';
 import type { Row } from './source.ts';
 
-/** Rows of an export that a person has edited: each says what its customer is to be. */
+/** Rows of an export that was edited by hand: each customer becomes equal to its row. */
 
 /** The customer of a row, and when it was last changed as the row was exported. */
 type Identity = { id: string; updatedAt: string };
@@ -13,10 +13,10 @@ export type Edited = { identity: Identity; customer: Customer | null };
 
 const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** As exports have it. A timestamp that a spreadsheet wrote in its own way is not compared. */
+/** The format of exports. A timestamp in another format, as a spreadsheet writes it, is not compared. */
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** Returns what reads the identity from a row; undefined for a row, or a file, that is no export's. */
+/** Returns a function that reads the identity of a row; undefined for a row or a file that is not from an export. */
 export function identityReader(columns: Columns): (row: Row) => Identity | undefined {
   const [id, updatedAt] = ['id', 'updatedAt'].map((name) =>
     columns.findIndex(({ header, field }) => header === name && field === undefined),
@@ -91,7 +91,7 @@ const changedSince = (changes: CustomerUpdate): RowError =>
   );
 
 /**
- * What the row changes of its customer: an empty cell clears its field, tags and contacts that are gone go.
+ * What the row changes in its customer: an empty cell clears its field; tags and contacts that the row lacks are removed.
  * @throws RowError when the customer is not found, or was changed since the export
  */
 export function changesOf(

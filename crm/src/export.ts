@@ -26,7 +26,7 @@ const CHANNELS: Record<CustomerContact['identifierType'], true> = {
   web: true,
 };
 
-/** What a person knows a record by comes first. */
+/** Columns by which a person recognizes a record come first. */
 const FIRST = ['id', 'externalReferenceCode', 'firstName', 'lastName', 'displayName', 'contacts'];
 
 /** The lists of the service: a new one is exported without a change here. */
@@ -91,7 +91,7 @@ function filtersOf(filters: readonly string[], resource: Exportable): Record<str
 const MAX_WALKS = 10;
 
 /**
- * Writes every row of a list once. The walk is repeated until the list did not change under it: rows that others moved come then.
+ * Writes every row of a list once. Repeats the walk until the list did not change during it: no row that moved is missed.
  * @returns how many rows there are
  * @throws CommandError when the list changed during each of ten walks
  */

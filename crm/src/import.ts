@@ -30,7 +30,7 @@ const SAVE_EVERY_MS = 500;
 /** How many rows a dry run shows. */
 const SHOWN = 5;
 
-/** Tells of rows that contain nothing but delimiters. */
+/** Reports how many rows were empty. */
 export function reportEmptyRows(errors: Context['errors'], { emptyRows }: Source): void {
   if (emptyRows > 0) errors.write(`${thousands(emptyRows)} empty rows were skipped.\n`);
 }
