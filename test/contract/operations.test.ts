@@ -16,17 +16,18 @@ import {
   methodOf,
   OPERATIONS,
   pathOf,
+  REFERENCES,
   readList,
   setsOf,
   type World,
   WRITTEN_ONCE,
 } from '../support/operations.ts';
-import type { Fields } from '../support/records.ts';
+import { conversation, type Fields, message } from '../support/records.ts';
 import { routesOf } from '../support/router.ts';
 
 /**
- * The tables of test/support/operations.ts have what the routers and the documents have; every filter and every searched
- * field of every list finds what it says, and nothing else.
+ * The tables of test/support/operations.ts match the routers and the documents; every filter and every searched field of
+ * every list finds what its document promises, and nothing else.
  */
 
 const { service, dashboard } = useDashboard();
@@ -40,56 +41,42 @@ const inQuery = (name: string) =>
   );
 const inIt = (name: string, table: string): string => `${table}['${name}'] of ${FILE}`;
 
-describe('the tables have', () => {
-  test('every operation of both routers, as the documents have, and no other', () => {
+describe('the documents and the tables of the walks have', () => {
+  test('every operation of both routers, and no other', () => {
     const routes = [...routesOf(service.app), ...routesOf(dashboard.app)].filter(
       (route) => pathOf(route).includes('/v1') && methodOf(route) !== 'HEAD',
     );
-    const missing = routes.filter((route) => !OPERATIONS[route]);
-    expect(missing, `Write an entry for each into OPERATIONS of ${FILE}: '${missing[0]}': { … },`).toEqual(
-      [],
-    );
-    const left = Object.keys(OPERATIONS).filter((name) => !routes.includes(name));
-    expect(left, `No router has these: take their entries out of OPERATIONS of ${FILE}`).toEqual([]);
     expect(DOCUMENTED.map(({ name }) => name).sort()).toEqual(routes.sort());
+    expect(Object.keys(OPERATIONS).sort(), `SPECIAL_REQUESTS of ${FILE}`).toEqual(routes);
   });
 
-  test('for every read that has a tag, the operation that changes its answer', () => {
+  test('for every read that has an ETag, an operation that changes its response', () => {
     for (const { name } of DOCUMENTED.filter(({ operation }) => 304 in operation.responses)) {
-      const { change } = OPERATIONS[name] ?? {};
-      expect(change, `Write \`change\` into ${inIt(name, 'OPERATIONS')}`).toBeDefined();
-      if (typeof change === 'string')
-        expect(OPERATIONS, `\`change\` of ${inIt(name, 'OPERATIONS')} is no operation`).toHaveProperty([
-          change,
-        ]);
+      const { change = '' } = OPERATIONS[name] ?? {};
+      expect(OPERATIONS, `Write \`change\` into ${inIt(name, 'SPECIAL_REQUESTS')}`).toHaveProperty([change]);
     }
   });
 
-  test('every list with pages', () => {
-    const withPages = DOCUMENTED.filter(({ name }) => inQuery(name).some((each) => each.name === 'offset'));
-    const missing = withPages.map(({ name }) => name).filter((name) => !(name in lists));
-    expect(missing, `Write an entry for each into LISTS of ${FILE}`).toEqual([]);
-    expect(Object.keys(lists).filter((name) => !withPages.some((each) => each.name === name))).toEqual([]);
-  });
-
-  test.each(Object.entries(lists))('every filter of %s, and what `query` promises', (name, list) => {
-    const parameters = inQuery(name).filter(
-      ({ name, schema }) =>
-        schema.format !== 'date-time' && !['limit', 'offset', 'query', 'archived', ...FINDING].includes(name),
-    );
-    const filters = parameters.map((parameter) => parameter.name).sort();
-    expect(
-      Object.keys(list.filters).sort(),
-      `Write each filter of the document into \`filters\` of ${inIt(name, 'LISTS')}`,
-    ).toEqual(filters);
-    const words = [...new Set(Object.values(list.searched))];
-    const promised = `Text in the ${[words.slice(0, -1).join(', '), words.at(-1)].filter(Boolean).join(' or ')}, ignoring case and accents.`;
-    const query = inQuery(name).find((each) => each.name === 'query');
-    expect(
-      query?.description,
-      `The text of \`query\` and \`searched\` of ${inIt(name, 'LISTS')} name the same fields, in the same words`,
-    ).toBe(words.length === 0 ? undefined : promised);
-  });
+  test.each(Object.entries(lists))(
+    'every filter of %s, and the fields that its `query` searches',
+    (name, list) => {
+      const others = ['limit', 'offset', 'query', 'archived', ...FINDING];
+      const filters = inQuery(name)
+        .filter((parameter) => parameter.schema.format !== 'date-time' && !others.includes(parameter.name))
+        .map((parameter) => parameter.name);
+      expect(
+        Object.keys(list.filters).sort(),
+        `Write each filter of the document into \`filters\` of ${inIt(name, 'LISTED')}`,
+      ).toEqual(filters.sort());
+      const words = [...new Set(Object.values(list.searched))];
+      const promised = `Text in the ${[words.slice(0, -1).join(', '), words.at(-1)].filter(Boolean).join(' or ')}, ignoring case and accents.`;
+      const query = inQuery(name).find((each) => each.name === 'query');
+      expect(
+        query?.description,
+        `The text of \`query\` and \`searched\` of ${inIt(name, 'LISTED')} name the same fields, in the same words`,
+      ).toBe(words.length === 0 ? undefined : promised);
+    },
+  );
 
   test.each(Object.entries(LISTS))(
     'how a record of %s is archived, if its table has such a column',
@@ -97,15 +84,15 @@ describe('the tables have', () => {
       const column = 'archivedAt' in list.resource.table;
       expect(
         list.archive !== undefined,
-        column ? `Write \`archive\` into ${inIt(name, 'LISTS')}` : name,
+        column ? `Write \`archive\` into ${inIt(name, 'LISTED')}` : name,
       ).toBe(column);
       if (list.archive) expect(OPERATIONS).toHaveProperty([list.archive]);
     },
   );
 });
 
-/** Columns that the service has for itself. */
-const UNSHOWN = new Set(
+/** Columns that no response has. */
+const INTERNAL_COLUMNS = new Set(
   'organizationId updatedAt archivedAt mergedInto contactKeys contactSearch contactKey chainId continuedBy messageCount'.split(
     ' ',
   ),
@@ -116,17 +103,19 @@ test.each(Object.entries(LISTS))(
   (name, { written, resource }) => {
     const { operation } = DOCUMENTED.find((found) => found.name === name) ?? {};
     const page = operation?.responses[200]?.content?.['application/json']?.schema.$ref;
-    const answer = String(page).replace(/.*\/|List$/g, '');
-    const fields = [answer, written].flatMap((schema) => Object.keys(SCHEMAS[schema]?.properties ?? {}));
-    const columns = Object.keys(getTableColumns(resource.table)).filter((column) => !UNSHOWN.has(column));
+    const shown = String(page).replace(/.*\/|List$/g, '');
+    const fields = [shown, written].flatMap((schema) => Object.keys(SCHEMAS[schema]?.properties ?? {}));
+    const columns = Object.keys(getTableColumns(resource.table)).filter(
+      (column) => !INTERNAL_COLUMNS.has(column),
+    );
     expect(
       columns.filter((column) => !fields.includes(column)),
-      `Write them into ${answer}, in its schema.ts`,
+      `Write them into ${shown}, in its schema.ts`,
     ).toEqual([]);
   },
 );
 
-test('no resource shows its archived records', () => {
+test('no resource exposes its archived records', () => {
   const isResource = (value: unknown): value is Resource =>
     typeof value === 'object' && value !== null && 'visible' in value && 'notFound' in value;
   const archivable = Object.entries(schema).filter(
@@ -150,9 +139,9 @@ describe.each(filtered)('the filters of %s', (name, list) => {
   let here: World;
   let filters: Found;
   let same: Fields;
-  /** A record that every filter finds, and for each filter one that differs from it in that field alone. */
-  const made = new Map<string, string>();
-  const shown: object[] = [];
+  /** Ids: of a record that every filter finds, and for each filter of a record that differs in its field alone. */
+  const ids = new Map<string, string>();
+  const records: object[] = [];
   beforeAll(async () => {
     here = await world();
     const [text] = Object.keys(list.searched);
@@ -162,8 +151,8 @@ describe.each(filtered)('the filters of %s', (name, list) => {
     same = Object.fromEntries(filters.map(({ field, written }) => [field, written[0]]));
     for (const { name: differs, field, written } of [{ name: '', field: '', written: [] }, ...filters]) {
       const record = await list.make(here.agency, { ...same, ...(field && { [field]: written[1] }) });
-      made.set(differs, record.id);
-      shown.push(record);
+      ids.set(differs, record.id);
+      records.push(record);
     }
   });
 
@@ -175,7 +164,7 @@ describe.each(filtered)('the filters of %s', (name, list) => {
   test('find and count the records with the values that are sent, alone and together', async () => {
     for (const sent of setsOf(filters)) {
       const names = sent.map((filter) => filter.name);
-      const expected = [...made].filter(([differs]) => !names.includes(differs)).map(([, id]) => id);
+      const expected = [...ids].filter(([differs]) => !names.includes(differs)).map(([, id]) => id);
       const query = Object.fromEntries(sent.map((filter) => [filter.name, filter.sent]));
       expect(
         await ask(query),
@@ -188,7 +177,7 @@ describe.each(filtered)('the filters of %s', (name, list) => {
 
   test('find records with every field that the write returned', async () => {
     const { data } = (await readList(here, name)).body;
-    for (const record of shown) expect(data).toContainEqual(expect.objectContaining(record));
+    for (const record of records) expect(data).toContainEqual(expect.objectContaining(record));
   });
 
   test.runIf('archive' in list)('neither find nor count archived records', async () => {
@@ -206,7 +195,7 @@ describe.each(filtered)('the filters of %s', (name, list) => {
       const { schema } = inQuery(name).find((each) => each.name === filter.name) ?? {};
       if (schema?.enum || schema?.format) continue;
       const find = (value: string) => ask({ [filter.name]: value });
-      const isId = typeof list.filters[filter.name]?.values === 'function';
+      const isId = filter.name in REFERENCES;
       if (isId) expect(await find(filter.sent.toUpperCase())).toEqual(await find(filter.sent));
       const others = isId
         ? ['x', here.agency.id]
@@ -220,7 +209,7 @@ describe.each(filtered)('the filters of %s', (name, list) => {
   });
 });
 
-/** A value of the schema that has the text wherever it can; undefined where it has no place. */
+/** A value of the schema with the text wherever it is allowed; undefined if it is allowed nowhere. */
 function valueWith(text: string, schema: Schema): unknown {
   const { type, enum: values, items, properties, ...rest } = resolved(schema);
   if (Array.isArray(values)) return undefined;
@@ -244,11 +233,12 @@ const searched = Object.entries(LISTS).filter(([, list]) => Object.keys(list.sea
 
 describe.each(searched)('`query` of %s', (name, list: List) => {
   const WORD = 'Zanahória';
-  const texts = Object.entries(SCHEMAS[list.written]?.properties ?? {})
+  const { properties = {} } = SCHEMAS[list.written] ?? {};
+  const texts = Object.entries(properties)
     .map(([field, of]) => [field, (text: string) => valueWith(text, of)] as const)
     .filter(([field, write]) => !WRITTEN_ONCE.includes(field) && write(WORD) !== undefined);
 
-  test('finds text in each field that the document names, and in no other field', async () => {
+  test('finds text in each field that the document names, and in no other field or record', async () => {
     const here = await world();
     const find = async (word: string): Promise<string[]> =>
       idsOf((await readList(here, name, `limit=100&query=${word}`)).body.data);
@@ -256,11 +246,15 @@ describe.each(searched)('`query` of %s', (name, list: List) => {
     const made: Record<string, string> = {};
     for (const [field, write] of texts)
       made[field] = (await list.make(here.agency, { [field]: write(`La ${WORD} x`) })).id;
-    await list.elsewhere?.(here.agency, WORD);
+    const related: Record<string, string> = {};
+    for (const [field, refer] of Object.entries(REFERENCES))
+      if (field in properties) related[field] = (await refer(here.agency, WORD)).id;
+    const { id } = await list.make(here.agency, related);
+    if (list.make === conversation) await message(here.agency, id, { content: WORD, senderName: WORD });
     const fieldsOf = (ids: string[]) =>
       ids.map((id) => Object.keys(made).find((field) => made[field] === id) ?? 'another record').sort();
     const promised = Object.keys(list.searched).sort();
-    const said = `\`query\` of ${name}. Expected: the fields that its document promises (\`searched\` of ${inIt(name, 'LISTS')}). Received: those that it finds (the searched fields beside the table, in src/db/tables)`;
+    const said = `\`query\` of ${name}. Expected: the fields that its document promises (\`searched\` of ${inIt(name, 'LISTED')}). Received: those that it finds (the searched fields beside the table, in src/db/tables)`;
     expect(fieldsOf(await find('ZANAHORIA')), said).toEqual(promised);
 
     for (const [field, write] of texts)

@@ -86,7 +86,7 @@ describe('is asked again by the tag of its answer', () => {
     }
 
     expect((await send(world, sent)).text).toBe(first.text);
-    await (typeof change === 'string' ? run(world, change, has) : change(world));
+    await run(world, change, has);
     const changed = await send(world, sent, tag);
     expect(changed.status).toBe(200);
     expect(changed.text).not.toBe(first.text);

@@ -18,7 +18,7 @@ import {
 import type { Agency } from '../support/service.ts';
 import { UNAUTHORIZED } from '../support/unauthorized.ts';
 
-/** Every operation is tried with the ids of another organization and of archived records, and those of /v1 without a good key. */
+/** Every operation with ids of another organization and of archived records, and every operation of /v1 without a valid key. */
 
 const { service, dashboard } = useDashboard();
 
@@ -28,23 +28,23 @@ const world = (agency: Agency) => ({ service, dashboard, agency });
 
 let mine: Agency;
 let theirs: Agency;
-/** It makes records with the ids of theirs. */
-let makers: Agency;
-let ids: Record<'mine' | 'theirs' | 'makers', Has>;
-/** Of records of mine that are archived. */
-let goneIds: Has;
+/** Creates records with the ids of theirs. */
+let twins: Agency;
+let ids: Record<'mine' | 'theirs' | 'twins', Has>;
+/** Ids of archived records of mine. */
+let archivedIds: Has;
 const ARCHIVES = operationsBy('DELETE').filter(
   (name) => !/\{(organization|apiKey|attachment)Id\}$/.test(name),
 );
-/** Every row of two organizations. No test changes one, and each table has some. */
+/** Every row of two organizations, some in each table. No test may change one. */
 let before: Record<string, unknown[]>[];
 const stored = () => Promise.all([mine, theirs].map(dashboard.stored));
 beforeAll(async () => {
-  [mine, theirs, makers] = [await service.agency(), await service.agency(), await service.agency()];
+  [mine, theirs, twins] = [await service.agency(), await service.agency(), await service.agency()];
   const populated = (agency: Agency) => populate(world(agency));
-  ids = { mine: await populated(mine), theirs: await populated(theirs), makers: await populated(makers) };
-  goneIds = await populate(world(mine), 'Oaxaca', 1);
-  for (const name of ARCHIVES) expect((await run(world(mine), name, goneIds)).status, name).toBe(200);
+  ids = { mine: await populated(mine), theirs: await populated(theirs), twins: await populated(twins) };
+  archivedIds = await populate(world(mine), 'Oaxaca', 1);
+  for (const name of ARCHIVES) expect((await run(world(mine), name, archivedIds)).status, name).toBe(200);
   before = await stored();
   for (const tables of before)
     for (const [table, rows] of Object.entries(tables)) expect(rows, table).not.toEqual([]);
@@ -57,7 +57,7 @@ test.each([
   ['no key', null, UNAUTHORIZED.noKey],
   ['a malformed key', 'nonsense', UNAUTHORIZED.incomplete],
   ['an unknown key', generateKey(), UNAUTHORIZED.notActive],
-])('with %s every operation gives the same answer, and does nothing', async (_name, key, expected) => {
+])('with %s every operation returns the same 401, and changes nothing', async (_name, key, expected) => {
   for (const { name } of operationsOf(PUBLIC)) {
     const sent = await requestOf(name, ids.theirs);
     const { status, body, headers } = await mine.request(sent.method, sent.path, { ...sent, key });
@@ -65,7 +65,7 @@ test.each([
   }
 });
 
-/** Every id in the path of an operation, but that of the organization. */
+/** Every id in the path of an operation, except that of the organization. */
 const IDS = Object.keys(OPERATIONS).flatMap((name) =>
   [...pathOf(name).matchAll(/\{(\w+)\}/g)]
     .map(([, idName]) => ({ name, idName: idName as keyof Has }))
@@ -73,34 +73,34 @@ const IDS = Object.keys(OPERATIONS).flatMap((name) =>
 );
 const STRANGE = ['0', '-1', 'null', "'", '%00', '%F0%9F%8C%8B', 'x'.repeat(7_000)];
 
-/** They read, bring back or erase archived records, too. */
+/** Operations that accept the id of an archived record. */
 const OF_ARCHIVED = /^PUT |\/(restore|export|erase)$|^GET \/dashboard.*\/customers\//;
 
-describe("another organization's record, and one that is archived, is a record that does not exist", () => {
+describe("another organization's record, or an archived one, is not found, as if it did not exist", () => {
   test.each(IDS)('$idName of $name', async ({ name, idName }) => {
     const theirId = { ...ids.theirs, ...OPERATIONS[name]?.ids?.(ids.theirs) }[idName];
-    const isGone = ARCHIVES.some((each) => each.endsWith(`{${idName}}`)) && !OF_ARCHIVED.test(name);
-    // A record of one's own may have the id of another organization's.
-    const isMade = name.startsWith('PUT') && name.endsWith(`{${idName}}`);
-    const [asker, own] = isMade ? [makers, { ...ids.makers, stageKey: randomUUID() }] : [mine, ids.mine];
-    const ask = async (id: string, more: object = {}) =>
-      send(world(asker), { ...(await requestOf(name, own, { [idName]: id })), ...more });
+    const isArchived = ARCHIVES.some((each) => each.endsWith(`{${idName}}`)) && !OF_ARCHIVED.test(name);
+    // A PUT may create a record with the id of another organization's record.
+    const isCreated = name.startsWith('PUT') && name.endsWith(`{${idName}}`);
+    const [agency, own] = isCreated ? [twins, { ...ids.twins, stageKey: randomUUID() }] : [mine, ids.mine];
+    const request = async (id: string, more: object = {}) =>
+      send(world(agency), { ...(await requestOf(name, own, { [idName]: id })), ...more });
     const { operation = {} as Operation } = DOCUMENTED.find((each) => each.name === name) ?? {};
     const { schema } = operation.parameters?.find((parameter) => parameter.name === idName) ?? {};
-    const unknown = isMade ? undefined : await ask(UNKNOWN);
+    const unknown = isCreated ? undefined : await request(UNKNOWN);
     if (unknown) expect(declaredCodes(operation, 404)).toContain(unknown.body.error.code);
-    else expect((await ask(theirId)).status).toBe(201);
-    for (const id of unknown ? [theirId, ...(isGone ? [goneIds[idName]] : [])] : [])
+    else expect((await request(theirId)).status).toBe(201);
+    for (const id of unknown ? [theirId, ...(isArchived ? [archivedIds[idName]] : [])] : [])
       for (const more of name.startsWith('PATCH') ? [{}, { body: {} }] : [{}]) {
-        const { status, text, headers } = await ask(id, more);
+        const { status, text, headers } = await request(id, more);
         expect([status, text.replaceAll(id, UNKNOWN)]).toEqual([404, unknown?.text]);
         expect(Object.keys(headers).sort()).toEqual(Object.keys(unknown?.headers ?? {}).sort());
       }
-    for (const id of isMade ? STRANGE : [UNKNOWN.toUpperCase(), ...STRANGE]) {
-      const { status, body } = await ask(id);
-      const noId = [400, [{ path: `params.${idName}`, message: 'must be a UUID' }]];
+    for (const id of isCreated ? STRANGE : [UNKNOWN.toUpperCase(), ...STRANGE]) {
+      const { status, body } = await request(id);
+      const invalidId = [400, [{ path: `params.${idName}`, message: 'must be a UUID' }]];
       if (schema?.format === 'uuid' && id !== UNKNOWN.toUpperCase())
-        expect([status, body.error.details], id).toEqual(noId);
+        expect([status, body.error.details], id).toEqual(invalidId);
       else expect([status, body.error.code], id).toEqual([404, unknown?.body.error.code]);
     }
   });
@@ -108,8 +108,8 @@ describe("another organization's record, and one that is archived, is a record t
 
 const ERASE = `POST ${BELOW}/customers/{customerId}/erase`;
 
-/** Gives customers the ids of other ones, as only another installation's dump could. */
-const renamed = (agency: Agency, ids: readonly (readonly [from: string, to: string])[]) =>
+/** Gives customers other ids, as only a restored dump of another installation could. */
+const changeCustomerIds = (agency: Agency, ids: readonly (readonly [from: string, to: string])[]) =>
   withoutTriggers(service.ownerUrl, async (client) => {
     const { rows } = await client.query<{ table: string; column: string }>(
       `select table_name as table, column_name as column from information_schema.columns
@@ -123,27 +123,27 @@ const renamed = (agency: Agency, ids: readonly (readonly [from: string, to: stri
         );
   });
 
-test('whatever is asked of an organization, nothing of another one with the same ids is told or changed', async () => {
+test('no operation returns or changes anything of another organization whose records have the same ids', async () => {
   const [own, other] = [world(await service.agency()), world(await service.agency('twinb9'))];
   const has = await populate(other, 'twinb9');
   const { customerId, leavingCustomerId } = has;
   const made = await populate(own, 'twina9', 0, has);
-  await renamed(own.agency, [
+  await changeCustomerIds(own.agency, [
     [made.customerId, customerId],
     [made.leavingCustomerId, leavingCustomerId],
   ]);
   const same = { ...made, customerId, leavingCustomerId };
-  const walk = operationsBy('GET', 'POST', 'PATCH', 'PUT', 'DELETE').filter(
-    (name) => !/(organizations|\{organizationId\}|reopen)$/.test(name),
-  );
-  const read = walk.filter((name) => name.startsWith('GET'));
+  const isOfRecords = (name: string) => !/(organizations|\{organizationId\}|reopen)$/.test(name);
+  const reads = operationsBy('GET').filter(isOfRecords);
+  // The documents name a record before its parts, which have to be deleted first.
+  const writes = [...operationsBy('POST', 'PATCH', 'PUT'), ...operationsBy('DELETE').reverse()];
   const others = await dashboard.stored(other.agency);
-  for (const name of [...walk, ...read]) {
+  for (const name of [...reads, ...writes.filter(isOfRecords), ...reads]) {
     const { status, text } = await run(own, name, same);
-    if (!read.includes(name)) expect(status, name).toBeLessThan(300);
+    if (!reads.includes(name)) expect(status, name).toBeLessThan(300);
     expect(text, name).not.toContain('twinb9');
   }
-  // Erased with all that is the customer's, once it is archived.
+  // The walk has archived the customer, and everything that an erasure deletes with it.
   expect((await run(own, ERASE, same, { customerId })).status).toBe(200);
   expect(await dashboard.stored(other.agency)).toEqual(others);
 });

@@ -9,17 +9,18 @@ import type { Resource } from '../../src/db/tables/resource.ts';
 import { opportunityRecord } from '../../src/opportunities/repository.ts';
 import { eraseCustomer } from '../../src/privacy/erasure.repository.ts';
 import { quoteRecord } from '../../src/quotes/repository.ts';
-import type { Dashboard } from '../support/dashboard.ts';
 import {
   bodyOf,
   DOCUMENTED,
   type Operation as Documented,
+  INTERNAL,
   operationsOf,
   PUBLIC,
   resolved,
   SCHEMAS,
   type Schema,
 } from './contract.ts';
+import type { Dashboard } from './dashboard.ts';
 import { recordId } from './dataset.ts';
 import {
   attachment,
@@ -39,10 +40,9 @@ import {
 import type { Agency, Reply, Service } from './service.ts';
 
 /**
- * How each operation of /v1 and of the dashboard is asked (`OPERATIONS`), and what each list shows (`LISTS`). Every walk of
- * the tests uses these tables. They say only what does not follow from the documents: a new filter or searched field, an
- * operation that is none of list, GET, POST, PUT, PATCH and DELETE of a record.
- * test/contract/operations.test.ts compares them with the routers and with the documents.
+ * What the walks over both APIs use: the request of each operation (`OPERATIONS`), and what each list returns (`LISTS`).
+ * Both are derived from the OpenAPI documents. Only what a document does not say is written here: `SPECIAL_REQUESTS` for
+ * operations, `LISTED` for filters and searched fields. test/contract/operations.test.ts reports an entry that is missing.
  */
 
 export const FILE = 'test/support/operations.ts';
@@ -52,16 +52,16 @@ export const BELOW = `${DASHBOARD}/organizations/{organizationId}`;
 export const methodOf = (name: string): string => name.split(' ', 1)[0] ?? '';
 export const pathOf = (name: string): string => name.slice(name.indexOf(' ') + 1);
 
-/** An organization, and both APIs that it is reached through. */
+/** An organization, and both APIs that reach it. */
 export type World = { service: Service; dashboard: Dashboard; agency: Agency };
 
-/** What every populated organization has, and no two customers of one. */
+/** The contact of the customer of every populated organization. */
 const CONTACT = { identifierType: 'whatsapp', identifierValue: '+525512345670' };
 
 const minute = (count: number): string => new Date(Date.UTC(2026, 9, 1, 0, count)).toISOString();
 
-/** An erased customer with a file that the storage has not let go of yet; nothing of it is in a list. */
-async function erasedWithFile({ agency, service }: Omit<World, 'dashboard'>): Promise<void> {
+/** Fills the tables of an erasure: an erased customer, with a file that is still to be deleted from the storage. */
+async function eraseWithFile({ agency, service }: Omit<World, 'dashboard'>): Promise<void> {
   const { id: customerId } = await customer(agency);
   const { id: opportunityId } = await opportunity(agency, { customerId });
   const { id: quoteId } = await quote(agency, { opportunityId, customerId });
@@ -72,10 +72,10 @@ async function erasedWithFile({ agency, service }: Omit<World, 'dashboard'>): Pr
 }
 
 /**
- * An organization with something in every table.
+ * Fills every table of an organization.
  * @param word in every text
- * @param index of this set of records, where an organization gets several
- * @param same another organization's ids: what the dashboard names gets the same ones
+ * @param index of this set of records, if an organization gets several
+ * @param same ids of another organization: records of the dashboard get the same ones
  * @returns the ids, by their names in paths
  */
 export async function populate(
@@ -104,96 +104,93 @@ export async function populate(
     tags: [`vip ${word}`],
     contacts: [{ ...CONTACT, identifierValue: `+5255${12_345_670 + 100 * index}` }],
   });
+  const archivedCustomer = await customer(agency, { firstName: `Adiós ${word}` });
+  await agency.delete(`/v1/customers/${archivedCustomer.id}`);
+  const twin = await customer(agency, { firstName: `Gemela ${word}` });
+  await eraseWithFile({ agency, service });
+
   const stageKey = `negotiation ${agency.id} ${index}`;
-  const named = { key: stageKey, name: `Nuevo ${word}` };
-  const { id: pipelineStageId } = await stage(agency, named, same.pipelineStageId);
-  const seller = { userId: `u${index}`, name: `Lucía ${word}` };
-  const { id: teamMemberId } = await member(agency, seller, same.teamMemberId);
-  const lead = { title: `Viaje ${word}`, customerId, stageId: pipelineStageId, sellerMemberId: teamMemberId };
-  const { id: opportunityId } = await opportunity(agency, lead, same.opportunityId);
+  const column = await stage(agency, { key: stageKey, name: `Nuevo ${word}` }, same.pipelineStageId);
+  const seller = await member(agency, { userId: `u${index}`, name: `Lucía ${word}` }, same.teamMemberId);
+  const sale = { title: `Viaje ${word}`, customerId, stageId: column.id, sellerMemberId: seller.id };
+  const trip = await opportunity(agency, sale, same.opportunityId);
   const first = { channel: 'web', contact: `ana ${word}`, customerId };
   const older = await conversation(agency, first, same.olderConversationId);
-  const rotated = { contactName: `Ana ${word}`, customerId, rotatedFrom: older.id };
-  const { id: conversationId } = await conversation(agency, rotated, same.conversationId);
+  const next = { contactName: `Ana ${word}`, customerId, rotatedFrom: older.id };
+  const newer = await conversation(agency, next, same.conversationId);
   await message(agency, older.id, { content: `Hola ${word}`, createdAt: minute(index) });
   const answer = { content: `Buenas ${word}`, createdAt: minute(60 + index) };
-  const { id: messageId } = await message(agency, conversationId, answer, same.messageId);
-  const offer = { opportunityId, title: `Oferta ${word}`, customerId, status: 'published' };
-  const { id: quoteId } = await quote(agency, offer, same.quoteId);
-  const file = await attachment(agency, service.storage, quoteId, {
+  const reply = await message(agency, newer.id, answer, same.messageId);
+  const published = { opportunityId: trip.id, title: `Oferta ${word}`, customerId, status: 'published' };
+  const offer = await quote(agency, published, same.quoteId);
+  const file = await attachment(agency, service.storage, offer.id, {
     fileName: `${index} ${word}.pdf`,
     content: Buffer.from(`Oferta ${index} ${word}`),
   });
-  const leaving = await customer(agency, { firstName: `Adiós ${word}` });
-  await agency.delete(`/v1/customers/${leaving.id}`);
-  const twin = await customer(agency, { firstName: `Gemela ${word}` });
-  await erasedWithFile({ agency, service });
   const { id: apiKeyId } = parseJson(await issueApiKey(agency.scope, { name: `${index} ${word}` }));
-  const made = {
+  const has = {
     word,
     organizationId: agency.id,
-    productId: sold.body.id as string,
-    archivedProductId: archivedProduct.id as string,
-    customerId: customerId as string,
-    leavingCustomerId: leaving.id as string,
-    twinCustomerId: twin.id as string,
-    contactId: contactId as string,
-    pipelineStageId: pipelineStageId as string,
+    productId: sold.body.id,
+    archivedProductId: archivedProduct.id,
+    customerId,
+    leavingCustomerId: archivedCustomer.id,
+    twinCustomerId: twin.id,
+    contactId: contactId,
+    pipelineStageId: column.id,
     stageKey,
-    teamMemberId: teamMemberId as string,
-    opportunityId: opportunityId as string,
-    olderConversationId: older.id as string,
-    conversationId: conversationId as string,
-    messageId: messageId as string,
-    quoteId: quoteId as string,
+    teamMemberId: seller.id,
+    opportunityId: trip.id,
+    olderConversationId: older.id,
+    conversationId: newer.id,
+    messageId: reply.id,
+    quoteId: offer.id,
     attachmentId: file.stored.id,
     apiKeyId,
   };
+  // A resource without a record above gets one with the fields that it requires.
   const others: Record<string, string> = {};
   for (const { make, creates } of Object.values(LISTS)) {
     const [idName = ''] = /\w+(?=\}$)/.exec(operationAt('PATCH', recordsOf(creates)) ?? '') ?? [];
-    const fields = () => wholeOf(creates, { ...made, word: `primero ${word}` }, true);
-    if (!(idName in made)) others[idName] = (await make(agency, fields())).id;
+    const fields = () => wholeOf(creates, { ...has, word: `primero ${word}` }, true);
+    if (!(idName in has)) others[idName] = (await make(agency, fields())).id;
   }
-  return { ...others, ...made } as typeof made;
+  return { ...others, ...has } as Record<keyof typeof has, string>;
 }
 export type Has = Awaited<ReturnType<typeof populate>>;
 
 export type Operation = {
-  /** Parameters that it needs. */
+  /** Query parameters that the walks send. */
   query?: string;
-  /** A body that changes what `populate` made. Without it, a body has every field that its document has. */
-  body?: (has: Has) => Fields;
-  /** The same, of an operation that takes a file. */
-  form?: (has: Has) => Record<string, string | Blob>;
-  /** Ids in its path that are others than those of the same name. */
+  /** A body that changes what `populate` created. Without it, the body has every field of the document. */
+  body?: (has: Has) => Fields | FormData;
+  /** Ids in its path that differ from those that `populate` returns under these names. */
   ids?: (has: Has) => Partial<Has>;
-  /** Of a read whose answer has a tag: the operation, or the work, that changes it. */
-  change?: string | ((world: World) => Promise<unknown>);
+  /** For a read with an ETag: the operation that changes its response. */
+  change?: string;
 };
 
-const aMessage = ({ word }: Has) => ({
+const outbound = ({ word }: Has) => ({
   content: `Otra vez ${word}`,
   direction: 'outbound',
   messageType: 'text',
 });
 
-/** Its name in the documents: of this method and path, perhaps with an id at its end. */
+/** The documented name of the operation with this method and path; the path of a record may be without its id. */
 const operationAt = (method: string, path: string): string | undefined =>
   DOCUMENTED.find(({ name }) => name.replace(/\/\{\w+\}$/, '') === `${method} ${path}`)?.name;
 
-/** A path of /v1, where the dashboard has it. */
+/** The dashboard's path of the same records. */
 const below = (path: string): string => path.replace(/^\/v1/, BELOW);
 
-/** The path below which an operation has the records. */
+/** The path of the operation without the id of a record at its end. */
 const recordsOf = (name: string): string => pathOf(name).replace(/\/\{\w+\}$/, '');
 
-/** What does not follow from the documents. They are sent in this order, and then all others. */
-const ASKED: Record<string, Operation> = {
+/** What does not follow from the documents. */
+const SPECIAL_REQUESTS: Record<string, Operation> = {
   'POST /v1/catalog/products': {
     body: ({ word }) => ({ title: `Nuevo ${word}`, variants: [{ label: word }] }),
   },
-  'DELETE /v1/catalog/products/{productId}': {},
   'POST /v1/customers': {
     body: ({ word }) => ({
       firstName: word,
@@ -206,72 +203,68 @@ const ASKED: Record<string, Operation> = {
       contacts: [CONTACT, { identifierType: 'web', identifierValue: word }],
     }),
   },
-  'DELETE /v1/customers/{customerId}': {},
   'GET /v1/team': { change: `PUT ${BELOW}/team-members/{teamMemberId}` },
 
-  [`DELETE ${BELOW}`]: {},
-  [`POST ${BELOW}/reopen`]: {},
   [`POST ${BELOW}/api-keys`]: { body: ({ word }) => ({ name: `sync ${word}` }) },
   [`POST ${BELOW}/api-keys/{apiKeyId}/rotate`]: { body: () => ({ overlapSeconds: 60 }) },
   [`PATCH ${BELOW}/api-keys/{apiKeyId}`]: { body: ({ word }) => ({ name: `otra ${word}` }) },
-  [`DELETE ${BELOW}/api-keys/{apiKeyId}`]: {},
   [`GET ${BELOW}/catalog/products`]: {
     query: 'archived=true',
     change: 'DELETE /v1/catalog/products/{productId}',
   },
   [`PATCH ${BELOW}/catalog/products/{productId}`]: {
-    // A variant without an id is new each time: test/catalog.test.ts has them.
+    // A variant without an id would be added by each request: test/catalog.test.ts covers variants.
     body: ({ word }) => ({ destinations: [word] }),
-  },
-  [`POST ${BELOW}/customers/{customerId}/restore`]: {
-    ids: ({ leavingCustomerId }) => ({ customerId: leavingCustomerId }),
-  },
-  [`POST ${BELOW}/customers/{customerId}/merge`]: {
-    body: ({ twinCustomerId }) => ({ from: twinCustomerId }),
   },
   [`POST ${BELOW}/catalog/products/{productId}/restore`]: {
     ids: ({ archivedProductId }) => ({ productId: archivedProductId }),
   },
   [`GET ${BELOW}/customers`]: { change: 'POST /v1/customers' },
   [`GET ${BELOW}/customers/{customerId}`]: { change: 'PATCH /v1/customers/{customerId}' },
+  [`POST ${BELOW}/customers/{customerId}/restore`]: {
+    ids: ({ leavingCustomerId }) => ({ customerId: leavingCustomerId }),
+  },
   [`POST ${BELOW}/customers/{customerId}/erase`]: {
     ids: ({ leavingCustomerId }) => ({ customerId: leavingCustomerId }),
   },
-  [`DELETE ${BELOW}/pipeline-stages/{pipelineStageId}`]: {},
-  [`DELETE ${BELOW}/team-members/{teamMemberId}`]: {},
-  [`DELETE ${BELOW}/opportunities/{opportunityId}`]: {},
-  [`PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: { body: aMessage },
+  [`POST ${BELOW}/customers/{customerId}/merge`]: {
+    body: ({ twinCustomerId }) => ({ from: twinCustomerId }),
+  },
+  [`PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: { body: outbound },
   [`POST ${BELOW}/conversations/{conversationId}/messages`]: {
-    body: (has) => ({ data: [{ id: has.messageId, ...aMessage(has) }] }),
+    body: (has) => ({ data: [{ id: has.messageId, ...outbound(has) }] }),
   },
   [`POST ${BELOW}/quotes/{quoteId}/attachments`]: {
-    form: ({ word }) => ({ kind: 'itinerary', file: new File([`the bytes of ${word}`], `${word}.txt`) }),
+    body: ({ word }) => {
+      const form = new FormData();
+      form.set('kind', 'itinerary');
+      form.set('file', new File([`the bytes of ${word}`], `${word}.txt`));
+      return form;
+    },
   },
-  [`DELETE ${BELOW}/quotes/{quoteId}/attachments/{attachmentId}`]: {},
-  [`DELETE ${BELOW}/quotes/{quoteId}`]: {},
 };
 
-/** What changes the answer of a read: a PATCH, or where the dashboard writes the records, its PUT. */
+/** The operation that changes the response of a read: a PATCH, or the dashboard's PUT. */
 function changeOf(name: string): string | undefined {
-  // Each response has links of its own.
+  // Each response has signed links of its own, and so no ETag.
   if (name.endsWith('/attachments')) return undefined;
   const path = recordsOf(name);
   return operationAt('PATCH', path) ?? operationAt('PUT', below(path)) ?? operationAt('POST', path);
 }
 
-/** Every operation of both routers that has an organization or makes one. */
+/** Every documented operation. */
 export const OPERATIONS: Record<string, Operation> = Object.fromEntries(
-  [...new Set([...Object.keys(ASKED), ...DOCUMENTED.map(({ name }) => name)])].map((name) => {
+  [...new Set([...DOCUMENTED.map(({ name }) => name), ...Object.keys(SPECIAL_REQUESTS)])].map((name) => {
     const change = methodOf(name) === 'GET' ? changeOf(name) : undefined;
-    return [name, { ...(change && { change }), ...ASKED[name] }];
+    return [name, { ...(change && { change }), ...SPECIAL_REQUESTS[name] }];
   }),
 );
 
-/** The operations of these methods, in this order. */
+/** The operations of these methods, method by method. */
 export const operationsBy = (...methods: string[]): string[] =>
   methods.flatMap((method) => Object.keys(OPERATIONS).filter((name) => methodOf(name) === method));
 
-/** Values of fields that name another record, or have a rule of their own. */
+/** Values of fields that refer to another record or have a rule of their own. */
 const NAMED: Record<string, (has: Has) => unknown> = {
   channel: () => 'whatsapp',
   customerId: ({ customerId }) => customerId,
@@ -291,7 +284,7 @@ function sampleOf(name: string, schema: Schema, has: Has): unknown {
   if (Array.isArray(values)) return values.at(-1);
   if (format === 'date-time') return '2026-11-20T10:00:00.123Z';
   if (format === 'date') return '2027-01-15';
-  if (format && format !== 'int32') throw new Error(`Write what ${name} names into NAMED of ${FILE}.`);
+  if (format && format !== 'int32') throw new Error(`Add a value for ${name} to NAMED of ${FILE}.`);
   switch ([type].flat()[0]) {
     case 'array':
       return [sampleOf(name, items as Schema, has)];
@@ -306,13 +299,18 @@ function sampleOf(name: string, schema: Schema, has: Has): unknown {
   }
 }
 
-/** Fields of a PUT that only the creation takes: test/contract/records.test.ts. */
+/** The name of the schema of its JSON body, or an empty string. */
+function bodySchemaOf(name: string): string {
+  const { operation } = DOCUMENTED.find((each) => each.name === name) ?? {};
+  return (operation && bodyOf(operation)) ?? '';
+}
+
+/** Fields of a PUT that cannot change later: test/contract/records.test.ts. */
 export const WRITTEN_ONCE = ['createdAt', 'token', 'openCount', 'firstOpenedAt', 'lastOpenedAt'];
 
-/** A body that has these fields: those that it must have, or all but those that are written once. Undefined for an operation without a body. */
+/** A body with all fields that can change, or only those that are required; undefined for an operation without a JSON body. */
 export function wholeOf(name: string, has: Has, onlyRequired = false): Fields | undefined {
-  const { operation } = DOCUMENTED.find((each) => each.name === name) ?? {};
-  const { properties = {}, required } = SCHEMAS[(operation && bodyOf(operation)) ?? ''] ?? {};
+  const { properties = {}, required } = SCHEMAS[bodySchemaOf(name)] ?? {};
   const fields = Object.entries(properties).filter(
     ([field]) => !WRITTEN_ONCE.includes(field) && (!onlyRequired || (required as string[]).includes(field)),
   );
@@ -327,46 +325,42 @@ export type Sent = {
   headers?: Record<string, string>;
 };
 
-/** The request of an operation to what the organization has, with other ids where they are given. */
+/** The request of an operation on the records that `populate` returned; `others` replaces some of their ids. */
 export async function requestOf(name: string, has: Has, others: Partial<Has> = {}): Promise<Sent> {
-  const { query, body, form, ids } = OPERATIONS[name] ?? {};
+  const { query, body, ids } = OPERATIONS[name] ?? {};
   const inPath: Record<string, string> = { ...has, ...ids?.(has), ...others };
   const path = pathOf(name).replace(/\{(\w+)\}/g, (_, id) => inPath[id] ?? '');
   const sent = { method: methodOf(name), path: query ? `${path}?${query}` : path };
-  if (form) {
-    const data = new FormData();
-    for (const [field, value] of Object.entries(form(has))) data.append(field, value);
-    const encoded = new Response(data);
-    const headers = { 'content-type': encoded.headers.get('content-type') ?? '' };
-    return { ...sent, headers, body: Buffer.from(await encoded.arrayBuffer()) };
-  }
   const fields = body ? body(has) : wholeOf(name, has);
-  return fields ? { ...sent, body: fields } : sent;
+  if (!(fields instanceof FormData)) return { ...sent, ...(fields && { body: fields }) };
+  const encoded = new Response(fields);
+  const headers = { 'content-type': encoded.headers.get('content-type') ?? '' };
+  return { ...sent, headers, body: Buffer.from(await encoded.arrayBuffer()) };
 }
 
-/** Sends it to the API that has the path. */
-export function send({ agency, dashboard }: World, sent: Sent, given: Record<string, string> = {}) {
+/** Sends the request to the API that has the path. */
+export function send({ agency, dashboard }: World, sent: Sent, headers: Record<string, string> = {}) {
   const { method, path, body } = sent;
-  const options = { ...(body && { body }), headers: { ...sent.headers, ...given } };
+  const options = { ...(body && { body }), headers: { ...sent.headers, ...headers } };
   return path.startsWith(DASHBOARD)
     ? dashboard.request(method, path.slice(DASHBOARD.length), options)
     : agency.request(method, path, options);
 }
 
-/** Does the operation to what the organization has. */
+/** Sends the request of an operation. */
 export const run = async (world: World, name: string, has: Has, others?: Partial<Has>): Promise<Reply> =>
   send(world, await requestOf(name, has, others));
 
 export type Filter = {
-  /** The field that it compares, where that has another name. */
+  /** The field that it compares, if that has another name. */
   field?: string;
-  /** Two values of the field. */
-  values: readonly [unknown, unknown] | ((agency: Agency) => Promise<readonly [string, string]>);
-  /** A value that records of the data set in test/support/dataset.ts have, for the plans. */
+  /** Two values of the field; without them, it refers to a record: `REFERENCES`. */
+  values?: readonly [unknown, unknown];
+  /** A value that records of the data set in test/support/dataset.ts have, for the query plans. */
   loaded: string;
-  /** So few records have one value that reading them costs nothing. */
+  /** So few records match that reading their rows costs nothing. */
   isSelective?: boolean;
-  /** Its index knows which records match, and nothing of an order. */
+  /** Its index finds the records, but in no order. */
   isUnordered?: boolean;
 };
 
@@ -374,64 +368,55 @@ export type List = {
   /** Its records, in src/db/tables. */
   resource: Resource;
   read: (scope: OrganizationScope, query: { limit: number; offset: number }) => Promise<unknown>;
-  /** Makes a record; with an id, changes that one. */
+  /** Creates a record; with an id, changes that record. */
   make: Make;
-  /** The operation that makes a record. */
+  /** The operation that creates a record. */
   creates: string;
-  /** The schema of its body, in the documents. */
+  /** The schema of that operation's body. */
   written: string;
   order: readonly [column: string, direction: 'asc' | 'desc nulls last'];
-  /** The operation that archives one, where there is one. */
+  /** The operation that archives a record, if there is one. */
   archive?: string;
-  /** Deletes those of all organizations that were archived before a timestamp, where there is a retention. */
+  /** Deletes records of all organizations that were archived before a timestamp, if there is a retention. */
   purge?: (db: Queries, before: string, limit: number) => Promise<{ id: string }[]>;
   filters: Record<string, Filter>;
   /** Its filters by a date: `createdSince` of `createdAt`. */
   dates: string[];
-  /** The fields that `query` finds, each with its words in the text of that parameter. */
+  /** The fields that `query` finds, each with its name in the description of that parameter. */
   searched: Record<string, string>;
-  /** Makes records that have the word where `query` does not look, beside their own fields. */
-  elsewhere?: (agency: Agency, word: string) => Promise<unknown>;
 };
 
-const twoOf =
-  (make: Make) =>
-  async (agency: Agency): Promise<[string, string]> => [(await make(agency)).id, (await make(agency)).id];
+/** Creates the record that a field of this name refers to, with the word in its texts. */
+export const REFERENCES: Record<string, (agency: Agency, word: string) => Promise<{ id: string }>> = {
+  customerId: (agency, word) => customer(agency, { firstName: word }),
+  opportunityId: (agency, word) => opportunity(agency, { title: word, destination: word }),
+  sellerMemberId: (agency, word) => member(agency, { name: word }),
+  stageId: (agency, word) => stage(agency, { key: `${word} ${newId()}`, name: word }),
+};
 
 const LARGE = 1;
-const newest = ['updated_at', 'desc nulls last'] as const;
-const productFilters: Record<string, Filter> = {
-  budgetTier: { values: ['mid', 'premium'], loaded: 'mid' },
-  destination: {
-    field: 'destinations',
-    values: [['x', 'Torres del Paine'], ['Playa']],
-    loaded: 'Torres del Paine',
-    isUnordered: true,
-  },
-  externalReferenceCode: { values: ['Ref%08', 'Ref%09'], loaded: 'REF-5', isSelective: true },
-  status: { values: ['active', 'paused'], loaded: 'active' },
-  type: { values: ['package', 'custom'], loaded: 'package' },
-};
-const productTexts = {
-  title: 'title',
-  shortDescription: 'short description',
-  description: 'description',
-};
-const ofCustomer: Filter = {
-  values: twoOf(customer),
-  loaded: recordId('customer', LARGE, 7),
-  isSelective: true,
-};
+const ofCustomer: Filter = { loaded: recordId('customer', LARGE, 7), isSelective: true };
 
-/** Parameters that find records by something else than a value of one field: test/finding.test.ts asks for them. */
+/** Parameters that do not compare one field with a value: test/finding.test.ts. */
 export const FINDING = ['contact', 'contactType', 'ids', 'token'];
 
 /** What does not follow from the documents. */
 const LISTED: Record<string, Partial<List>> = {
   'GET /v1/catalog/products': {
     make: product,
-    filters: productFilters,
-    searched: productTexts,
+    filters: {
+      budgetTier: { values: ['mid', 'premium'], loaded: 'mid' },
+      destination: {
+        field: 'destinations',
+        values: [['x', 'Torres del Paine'], ['Playa']],
+        loaded: 'Torres del Paine',
+        isUnordered: true,
+      },
+      externalReferenceCode: { values: ['Ref%08', 'Ref%09'], loaded: 'REF-5', isSelective: true },
+      status: { values: ['active', 'paused'], loaded: 'active' },
+      type: { values: ['package', 'custom'], loaded: 'package' },
+    },
+    searched: { title: 'title', shortDescription: 'short description', description: 'description' },
   },
   'GET /v1/customers': {
     make: customer,
@@ -450,17 +435,11 @@ const LISTED: Record<string, Partial<List>> = {
     filters: {
       customerId: ofCustomer,
       salesStage: { values: ['Qualified', 'Won'], loaded: 'qualified' },
-      sellerMemberId: { values: twoOf(member), loaded: recordId('member', LARGE, 3) },
-      stageId: { values: twoOf(stage), loaded: recordId('stage', LARGE, 4) },
+      sellerMemberId: { loaded: recordId('member', LARGE, 3) },
+      stageId: { loaded: recordId('stage', LARGE, 4) },
       temperature: { values: ['hot', 'cold'], loaded: 'hot' },
     },
     searched: { title: 'title', shortRef: 'short reference', destination: 'destination' },
-    elsewhere: async (agency, word) => {
-      const { id: customerId } = await customer(agency, { firstName: word });
-      const { id: sellerMemberId } = await member(agency, { name: word });
-      const { id: stageId } = await stage(agency, { key: word, name: word });
-      await opportunity(agency, { customerId, sellerMemberId, stageId });
-    },
   },
   'GET /v1/conversations': {
     resource: schema.newestThreads,
@@ -472,29 +451,15 @@ const LISTED: Record<string, Partial<List>> = {
       customerId: ofCustomer,
     },
     searched: { contactName: 'contact name', contact: 'the channel identifier' },
-    elsewhere: async (agency, word) => {
-      const { id: customerId } = await customer(agency, { firstName: word });
-      const { id } = await conversation(agency, { customerId });
-      await message(agency, id, { content: word, senderName: word });
-    },
   },
   'GET /v1/quotes': {
     make: quote,
     filters: {
       customerId: ofCustomer,
-      opportunityId: {
-        values: twoOf(opportunity),
-        loaded: recordId('opportunity', LARGE, 5),
-        isSelective: true,
-      },
+      opportunityId: { loaded: recordId('opportunity', LARGE, 5), isSelective: true },
       status: { values: ['draft', 'published'], loaded: 'published' },
     },
     searched: { title: 'title', destination: 'destination' },
-    elsewhere: async (agency, word) => {
-      const { id: customerId } = await customer(agency, { firstName: word });
-      const { id: opportunityId } = await opportunity(agency, { title: word, destination: word });
-      await quote(agency, { customerId, opportunityId });
-    },
   },
   'GET /v1/team': {
     make: member,
@@ -527,73 +492,72 @@ function resourceOf(table: string): Resource {
   return found as Resource;
 }
 
-/** Makes a record with the least that it must have. */
+/** Creates a record with the fields that it requires. */
 function makeOf(creates: string, written: string): Make {
-  const least = () => wholeOf(creates, { word: 'Oaxaca' } as Has, true) ?? {};
-  if (methodOf(creates) === 'POST') return byPublicApi(pathOf(creates), least);
+  const required = () => wholeOf(creates, { word: 'Oaxaca' } as Has, true) ?? {};
+  if (methodOf(creates) === 'POST') return byPublicApi(pathOf(creates), required);
   const name = written.replace(/Put$/, '');
   const { put } = exported(`${name.charAt(0).toLowerCase()}${name.slice(1)}Record`);
   return ({ scope }, fields = {}, id = newId()) =>
-    shown(put(scope, id, exported(written).parse({ ...least(), ...fields })));
+    shown(put(scope, id, exported(written).parse({ ...required(), ...fields })));
 }
 
-/** Its operations are found by their paths, its functions and its table by their names. */
+/** Operations are found by their paths; functions and the table by their names. */
 function listOf(name: string, { operationId, parameters = [] }: Documented): List {
-  const given = LISTED[name] ?? {};
+  const own = LISTED[name] ?? {};
   const path = pathOf(name);
-  const creates = given.creates ?? operationAt('POST', path) ?? operationAt('PUT', below(path)) ?? '';
-  const { operation } = DOCUMENTED.find((each) => each.name === creates) ?? {};
-  const written = (operation && bodyOf(operation)) ?? '';
+  const creates = own.creates ?? operationAt('POST', path) ?? operationAt('PUT', below(path)) ?? '';
+  const written = bodySchemaOf(creates);
   const records = recordsOf(creates);
   const archive = operationAt('DELETE', records);
   return {
-    resource: given.resource ?? resourceOf(records.replace(/.*\//, '').replaceAll('-', '_')),
+    resource: own.resource ?? resourceOf(records.replace(/.*\//, '').replaceAll('-', '_')),
     read: exported(operationId),
-    make: given.make ?? makeOf(creates, written),
+    make: own.make ?? makeOf(creates, written),
     creates,
     written,
-    order: newest,
+    order: ['updated_at', 'desc nulls last'],
     ...(archive && { archive }),
     purge: EXPORTED[operationId.replace(/^list/, 'purge')],
     filters: {},
     dates: parameters.filter(({ schema }) => schema.format === 'date-time').map((each) => each.name),
     searched: {},
-    ...given,
+    ...own,
   };
 }
+
+const isPaged = ({ operation }: (typeof DOCUMENTED)[number]): boolean =>
+  operation.parameters?.some((parameter) => parameter.name === 'offset') ?? false;
 
 /** Every list of /v1 that has pages. */
 export const LISTS: Record<string, List> = Object.fromEntries(
   operationsOf(PUBLIC)
-    .filter(({ operation }) => operation.parameters?.some((parameter) => parameter.name === 'offset'))
+    .filter(isPaged)
     .map(({ name, operation }) => [name, listOf(name, operation)]),
 );
 
-type DashboardList = Pick<List, 'make' | 'filters' | 'searched'>;
-
-/** The lists of the dashboard that have pages: those of /v1 again, and its own. */
-export const DASHBOARD_LISTS: Record<string, DashboardList> = {
+/** The lists of the dashboard that have pages: those of /v1, others without filters, and the archived products. */
+export const DASHBOARD_LISTS: Record<string, Pick<List, 'make' | 'filters' | 'searched'>> = {
   ...Object.fromEntries(
-    Object.values(LISTS).flatMap((list) => {
-      const name = operationAt('GET', below(recordsOf(list.creates)));
-      return name ? [[name, list]] : [];
-    }),
+    operationsOf(INTERNAL)
+      .filter(isPaged)
+      .map(({ name, path }) => {
+        const list = Object.values(LISTS).find(({ creates }) => below(recordsOf(creates)) === path);
+        return [name, list ?? { make: stage, filters: {}, searched: {} }];
+      }),
   ),
-  [`GET ${BELOW}/pipeline-stages`]: { make: stage, filters: {}, searched: {} },
-  [`GET ${DASHBOARD}/organizations`]: { make: () => Promise.resolve(), filters: {}, searched: {} },
-  [`GET ${BELOW}/api-keys`]: { make: () => Promise.resolve(), filters: {}, searched: {} },
   [`GET ${BELOW}/catalog/products`]: {
     make: async (agency, fields) => {
-      const { updatedAt, ...made } = await product(agency, fields);
-      await agency.delete(`/v1/catalog/products/${made.id}`);
-      return made;
+      const { updatedAt, ...others } = await product(agency, fields);
+      await agency.delete(`/v1/catalog/products/${others.id}`);
+      return others;
     },
-    filters: productFilters,
-    searched: productTexts,
+    filters: LISTED['GET /v1/catalog/products']?.filters ?? {},
+    searched: LISTED['GET /v1/catalog/products']?.searched ?? {},
   },
 };
 
-/** A page of the list, which may be of the dashboard. */
+/** A page of a list of either API. */
 export async function readList(world: World, name: string, query = ''): Promise<Reply> {
   const path = pathOf(name).replace('{organizationId}', world.agency.id);
   const parameters = [OPERATIONS[name]?.query, query].filter(Boolean).join('&');
@@ -602,7 +566,7 @@ export async function readList(world: World, name: string, query = ''): Promise<
   return reply;
 }
 
-/** Archives a record that the list shows. */
+/** Archives a record of the list. */
 export const archiveOf = (world: World, { archive = '' }: List, id: string): Promise<Reply> =>
   send(world, {
     method: methodOf(archive),
@@ -611,17 +575,18 @@ export const archiveOf = (world: World, { archive = '' }: List, id: string): Pro
       .replace(/\{\w+\}/, id),
   });
 
-/** None, each, each two, and all. */
+/** No item, each item alone, each pair, and all items. */
 export const setsOf = <Item>(items: readonly Item[]): Item[][] => {
   const pairs = items.flatMap((one, place) => items.slice(place + 1).map((other) => [one, other]));
   return [[], ...items.map((one) => [one]), ...pairs, ...(items.length > 2 ? [[...items]] : [])];
 };
 
-/** The two values of each filter: of the field as it is written, and as the parameter is sent. */
+/** Each filter with two values of its field, and with the first as the parameter is sent. */
 export async function filterValues(agency: Agency, { filters }: Pick<List, 'filters'>) {
   const found: { name: string; field: string; written: readonly [unknown, unknown]; sent: string }[] = [];
   for (const [name, { field = name, values }] of Object.entries(filters)) {
-    const written = typeof values === 'function' ? await values(agency) : values;
+    const refer = async () => (await REFERENCES[field]?.(agency, 'Ana'))?.id;
+    const written = values ?? [await refer(), await refer()];
     found.push({ name, field, written, sent: String([written[0]].flat().at(-1)) });
   }
   return found;

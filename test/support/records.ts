@@ -21,30 +21,25 @@ import { teamMemberRecord } from '../../src/team/repository.ts';
 import { TeamMemberPut } from '../../src/team/schema.ts';
 import type { Agency } from './service.ts';
 
-/** Records that /v1 only reads, written as the dashboard writes them. Each answers what /v1 shows. */
+/** Factories of records. Those that /v1 only reads are written as the dashboard writes them. Each returns what /v1 returns. */
 
-// biome-ignore lint/suspicious/noExplicitAny: as the bodies of answers.
+// biome-ignore lint/suspicious/noExplicitAny: like the bodies of responses.
 type Record = any;
 export type Fields = { [name: string]: unknown };
-/** Makes a record; with the id of one that is there, changes that one. */
+/** Creates a record; with the id of a record, changes that record. */
 export type Make = (agency: Agency, fields?: Fields, id?: string) => Promise<Record>;
 
-/** The answer, without the fields that only the dashboard has. */
+/** The response, without the fields that only the dashboard has. */
 export const shown = async <T>(put: Promise<Put<T>>, ...own: (keyof T)[]): Promise<Record> => {
-  const body = parseJson((await put).body);
-  return Object.fromEntries(
-    Object.entries(body as object).filter(([name]) => !own.includes(name as keyof T)),
-  );
+  const body = parseJson((await put).body) as Record;
+  for (const name of own) delete body[String(name)];
+  return body;
 };
 
-export const stage = ({ scope }: Agency, fields: Fields = {}, id = newId()) =>
-  shown(
-    pipelineStageRecord.put(
-      scope,
-      id,
-      PipelineStagePut.parse({ key: `key ${id}`, name: 'Nuevo', ...fields }),
-    ),
-  );
+export const stage = ({ scope }: Agency, fields: Fields = {}, id = newId()) => {
+  const preset = { key: `key ${id}`, name: 'Nuevo' };
+  return shown(pipelineStageRecord.put(scope, id, PipelineStagePut.parse({ ...preset, ...fields })));
+};
 
 export const member = ({ scope }: Agency, fields: Fields = {}, id = newId()) => {
   const preset = { userId: `user ${id}`, name: 'Lucía Romero', email: 'lucia@example.com' };
@@ -69,49 +64,48 @@ export const message = ({ scope }: Agency, conversationId: string, fields: Field
   return shown(putMessage(scope, conversationId, id, body), 'delivery');
 };
 
-/** A quote; without an `opportunityId`, of an opportunity of its own. */
+/** A quote; without an `opportunityId`, of a new opportunity. */
 export const quote = async (agency: Agency, fields: Fields = {}, id = newId()) => {
   const opportunityId = fields.opportunityId ?? (await opportunity(agency)).id;
   const preset = { opportunityId, title: 'Cotización', status: 'draft' };
   return shown(quoteRecord.put(agency.scope, id, QuotePut.parse({ ...preset, ...fields })));
 };
 
-/** An attachment with its file; answers what is stored of it, and its bytes. */
+/** An attachment with its file; returns the stored row and the bytes. */
 export async function attachment(
   { scope }: Agency,
   storage: FileStorage,
   quoteId: string,
-  fields: { fileName?: string; kind?: string; mimeType?: string; content?: Buffer } = {},
-) {
-  const {
+  {
     content = randomBytes(2_000),
     fileName = 'cotización.pdf',
     kind = 'itinerary',
     mimeType = 'application/pdf',
-  } = fields;
+  }: { fileName?: string; kind?: string; mimeType?: string; content?: Buffer } = {},
+) {
   const description = { fileName, kind, mimeType };
   const file = await storeFile(storage, scope.organizationId, Readable.from([content]));
   const stored = await recordAttachment(scope, quoteId, file, description);
   return { stored, content };
 }
 
+/** A factory that uses /v1: a POST with the required fields, or a PATCH of the record with the id. */
 export const byPublicApi =
-  (path: string, least: () => Fields): Make =>
-  async (agency, fields = {}, id) =>
-    (
-      await (id === undefined
-        ? agency.post(path, { ...least(), ...fields })
-        : agency.patch(`${path}/${id}`, fields))
-    ).body;
+  (path: string, required: () => Fields): Make =>
+  async (agency, fields = {}, id) => {
+    const { body } = await (id === undefined
+      ? agency.post(path, { ...required(), ...fields })
+      : agency.patch(`${path}/${id}`, fields));
+    return body;
+  };
 
-/** A customer, by the public API. */
 export const customer = byPublicApi('/v1/customers', () => ({
   contacts: [{ identifierType: 'web', identifierValue: `visitor ${newId()}` }],
 }));
 
 const publicProduct = byPublicApi('/v1/catalog/products', () => ({ title: 'Oaxaca' }));
 
-/** A product, by the public API; its destinations as the dashboard writes them. */
+/** A product; its destinations as the dashboard writes them. */
 export const product: Make = async (agency, { destinations, ...fields } = {}, id) => {
   const made = await publicProduct(agency, fields, id);
   if (destinations === undefined) return made;
