@@ -9,28 +9,24 @@ import { customer } from '../support/records.ts';
 import { routesOf } from '../support/router.ts';
 import type { Agency } from '../support/service.ts';
 
-/**
- * Which answers may be kept, by whom, and how a client asks whether one is still the same. Every GET that the routers
- * have is in the walk.
- */
+/** Which responses may be cached, and how a client revalidates them, for every GET of the routers. */
 
 const { service, dashboard } = useDashboard();
 
-const TAG = /^"[\w-]{43}"$/;
-
-/** Every GET whose answer has a tag. */
+/** Every GET whose response has an ETag. */
 const DATA = operationsBy('GET').filter((name) => OPERATIONS[name]?.change);
 
-const CREDENTIALS = [
+/** Their responses have signed links to files. */
+const LINKS = [
   'GET /v1/quotes/{quoteId}/attachments',
-  'GET /files/{token}',
   `GET ${BELOW}/customers/{customerId}/export`,
   `GET ${BELOW}/quotes/{quoteId}/attachments`,
 ];
-/** Answered with 405: there is no stream. */
+const FILES = ['GET /files/{token}'];
+/** Returns 405: there is no stream. */
 const NO_READ = ['GET /mcp'];
 const STATE = ['GET /livez', 'GET /readyz', 'GET /metrics'];
-/** Where the service shows the way to a document. */
+/** To a document. */
 const REDIRECTS = ['GET /', 'GET /docs', 'GET /docs/guide', 'GET /docs/guide/'];
 const DOCUMENTS = ['openapi.json', 'docs/', 'docs/js/scalar.js', 'llms.txt', 'favicon.ico'].map(
   (name) => `GET /${name}`,
@@ -60,15 +56,15 @@ test('the walk has every GET of both routers, and no other', async () => {
     route.startsWith('GET '),
   );
   expect([...new Set(routes)].sort()).toEqual(
-    [...DATA, ...CREDENTIALS, ...STATE, ...NO_READ, ...REDIRECTS, ...DOCUMENTS, ...GUIDE].sort(),
+    [...DATA, ...LINKS, ...FILES, ...STATE, ...NO_READ, ...REDIRECTS, ...DOCUMENTS, ...GUIDE].sort(),
   );
 });
 
-test('two bodies have one tag exactly when they are the same bytes, as text or as a Buffer', () => {
+test('two bodies have the same ETag exactly if their bytes are equal, as text or as a Buffer', () => {
   const body = fc.string({ unit: fc.nat(0x10ffff).map((code) => String.fromCodePoint(code)), maxLength: 20 });
   fc.assert(
     fc.property(body, body, (one, other) => {
-      expect(entityTag(one)).toMatch(TAG);
+      expect(entityTag(one)).toMatch(/^"[\w-]{43}"$/);
       expect(entityTag(Buffer.from(one))).toBe(entityTag(one));
       expect(entityTag(one) === entityTag(other)).toBe(Buffer.from(one).equals(Buffer.from(other)));
     }),
@@ -79,32 +75,32 @@ test('two bodies have one tag exactly when they are the same bytes, as text or a
 describe('If-None-Match', () => {
   const TEAM = '/v1/team';
   const tagOf = async () => String((await agency.get(TEAM)).headers.etag);
-  const asking = (ifNoneMatch: string) => agency.get(TEAM, { headers: { 'if-none-match': ifNoneMatch } });
+  const revalidate = (ifNoneMatch: string) => agency.get(TEAM, { headers: { 'if-none-match': ifNoneMatch } });
 
   test.each<[string, (tag: string) => string]>([
-    ['the tag that a proxy weakened', (tag) => `W/${tag}`],
-    ['several with it weakened, and no spaces', (tag) => `"one",W/${tag},"other,"`],
-    ['any', () => '*'],
-  ])('of %s is answered with 304', async (_name, form) => {
+    ['a weakened ETag', (tag) => `W/${tag}`],
+    ['several ETags, one of them weakened, without spaces', (tag) => `"one",W/${tag},"other,"`],
+    ['any ETag', () => '*'],
+  ])('of %s returns 304', async (_name, form) => {
     const tag = await tagOf();
-    const { status, headers } = await asking(form(tag));
+    const { status, headers } = await revalidate(form(tag));
     expect(status).toBe(304);
     expect(headers.etag).toBe(tag);
   });
 
   test.each<[string, (tag: string) => string]>([
-    ['another', () => '"another"'],
-    ['the tag without its quotes', (tag) => tag.replaceAll('"', '')],
-    ['a longer one that has it in', (tag) => `"x${tag.slice(1)}`],
+    ['another ETag', () => '"another"'],
+    ['the ETag without its quotes', (tag) => tag.replaceAll('"', '')],
+    ['a longer ETag that contains it', (tag) => `"x${tag.slice(1)}`],
     ['a star between quotes', () => '"*"'],
     ['nothing', () => ''],
-  ])('of %s is answered in full', async (_name, form) => {
-    const { status, body } = await asking(form(await tagOf()));
+  ])('of %s returns the whole response', async (_name, form) => {
+    const { status, body } = await revalidate(form(await tagOf()));
     expect(status).toBe(200);
     expect(body.data).toEqual([]);
   });
 
-  test('decides nothing but a read that succeeds', async () => {
+  test('has an effect only on a read that succeeds', async () => {
     const any = { headers: { 'if-none-match': '*' } };
     const { id } = await customer(agency);
     expect((await agency.get('/v1/team', { key: null, ...any })).status).toBe(401);
@@ -116,17 +112,15 @@ describe('If-None-Match', () => {
   });
 });
 
-/** Answers with a key, or with a signed link to a file. */
+/** Their responses have a key, or a signed link to a file. */
 const SECRET = [
-  'GET /v1/quotes/{quoteId}/attachments',
-  `GET ${BELOW}/customers/{customerId}/export`,
-  `GET ${BELOW}/quotes/{quoteId}/attachments`,
+  ...LINKS,
   `POST ${BELOW}/api-keys`,
   `POST ${BELOW}/api-keys/{apiKeyId}/rotate`,
   `POST ${BELOW}/quotes/{quoteId}/attachments`,
 ];
 
-test.each(SECRET)('the answer of %s is kept by nobody and has no tag', async (name) => {
+test.each(SECRET)('the response of %s must not be cached and has no ETag', async (name) => {
   const world = { service, dashboard, agency: await service.agency() };
   const { status, headers, text } = await send(world, await requestOf(name, await populate(world)), {
     'if-none-match': '*',
@@ -137,7 +131,7 @@ test.each(SECRET)('the answer of %s is kept by nobody and has no tag', async (na
   expect(headers).not.toHaveProperty('etag');
 });
 
-describe('the document and the reference page may be kept by anybody, and asked for again', () => {
+describe('the document, the reference page and the guide may be cached by anybody, and are revalidated', () => {
   test.each([...DOCUMENTS, ...GUIDE])('%s', async (route) => {
     const url = route.slice('GET '.length);
     for (const app of GUIDE.includes(route) ? [service.app] : [service.app, dashboard.app]) {

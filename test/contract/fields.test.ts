@@ -28,8 +28,8 @@ import {
 import { customer, type Fields, product } from '../support/records.ts';
 
 /**
- * Every field of every JSON body, taken from both documents: what it refuses, in which words, and what it takes at the
- * edges of its kind. A new field, or another limit, is tested without a word here.
+ * Every field of every JSON body of both documents: the values that it rejects, with their messages, and the limits of what
+ * it accepts. A new field or another limit needs no change here.
  */
 
 const { service, dashboard } = useDashboard();
@@ -37,7 +37,7 @@ const { service, dashboard } = useDashboard();
 const ASTRAL = '𝒳';
 const UNSTORABLE = ['\u0000', 'a\u0000b', '\ud800', 'a\udc00', '\udc00\ud800'];
 
-/** Each normalizes to 31 marks in a row: of one plane, of another, and beside a letter that is a mark when it is normalized. */
+/** Each normalizes to 31 combining marks in a row: of either plane, and after a letter that becomes a mark. */
 const TOO_MANY_MARKS = [
   `a${'\u0301\u0323'.repeat(15)}\u0301`,
   '\u{1d165}'.repeat(31),
@@ -45,7 +45,7 @@ const TOO_MANY_MARKS = [
 ];
 
 const kindOf = ({ type }: Schema): unknown => [type].flat()[0];
-/** What a record shows of null. */
+/** The value in a response after null was sent. */
 const cleared = (field: Schema) => (kindOf(field) === 'array' ? [] : null);
 const fieldsOf = (name: string): [string, Schema][] =>
   Object.entries(SCHEMAS[name]?.properties ?? {}).map(([field, schema]) => [field, resolved(schema)]);
@@ -54,89 +54,85 @@ const valuesOf = (schema: Schema): unknown[] | undefined => schema.enum as unkno
 const characters = (count: number): string => `${count} character${count === 1 ? '' : 's'}`;
 const entries = (count: number): string => `${count} entr${count === 1 ? 'y' : 'ies'}`;
 
-/** A value that a field refuses; where in the field the fault is; and its words, where they follow from the document. */
-type Refusal = { value: unknown; at: string; says?: string };
-const at = (place: string, value: unknown, says?: string): Refusal => ({
-  value,
-  at: place,
-  ...(says && { says }),
-});
+/** A value that a field rejects; the message, if it follows from the document; the path of the error below the field. */
+type Rejection = { value: unknown; message: string | undefined; path: string };
+const reject = (value: unknown, message?: string, path = ''): Rejection => ({ value, message, path });
 
-function refusalsOfText({ format, minLength = 0, maxLength }: Schema): Refusal[] {
+function rejectionsOfText({ format, minLength = 0, maxLength }: Schema): Rejection[] {
   const [min, max] = [Number(minLength), Number(maxLength)];
   const length = (rule: string, count: number) =>
     min === max ? `must have exactly ${characters(max)}` : `must have at ${rule} ${characters(count)}`;
-  if (format === 'uuid') return ['42', '', 5].map((value) => at('', value));
-  if (format) return (EDGES[String(format)]?.refused ?? []).concat('yesterday').map((value) => at('', value));
+  if (format === 'uuid') return ['42', '', 5].map((value) => reject(value));
+  if (format) return (EDGES[String(format)]?.refused ?? []).concat('yesterday').map((value) => reject(value));
   return [
-    ...[5, true, {}, ['x']].map((value) => at('', value, 'must be a string')),
+    ...[5, true, {}, ['x']].map((value) => reject(value, 'must be a string')),
     ...UNSTORABLE.filter((value) => value.length >= min && value.length <= max).map((value) =>
-      at('', value, 'must not contain U+0000 or a lone surrogate'),
+      reject(value, 'must not contain U+0000 or a lone surrogate'),
     ),
     ...TOO_MANY_MARKS.filter((value) => value.length <= max).map((value) =>
-      at('', value, 'must not contain more than 30 combining marks in a row'),
+      reject(value, 'must not contain more than 30 combining marks in a row'),
     ),
-    at('', ASTRAL.repeat(max + 1), length('most', max)),
-    ...(min > 0 ? [at('', ASTRAL.repeat(min - 1), length('least', min))] : []),
+    reject(ASTRAL.repeat(max + 1), length('most', max)),
+    ...(min > 0 ? [reject(ASTRAL.repeat(min - 1), length('least', min))] : []),
   ];
 }
 
-function refusalsOfNumber(schema: Schema): Refusal[] {
+function rejectionsOfNumber(schema: Schema): Rejection[] {
   const { minimum, exclusiveMinimum, maximum } = schema as Record<string, number>;
   const isInteger = kindOf(schema) === 'integer';
-  const says = isInteger ? 'must be an integer' : 'must be a number';
+  const message = isInteger ? 'must be an integer' : 'must be a number';
   const least = minimum === 0 ? 'must be at least 0' : 'must be greater than 0';
   return [
-    ...['5', true, [], {}, [5]].map((value) => at('', value, says)),
-    ...(isInteger ? [at('', 1.5, says), at('', Number(maximum) + 1, `must be at most ${maximum}`)] : []),
+    ...['5', true, [], {}, [5]].map((value) => reject(value, message)),
+    ...(isInteger ? [reject(1.5, message), reject(Number(maximum) + 1, `must be at most ${maximum}`)] : []),
     ...(minimum === undefined && exclusiveMinimum === undefined
       ? []
-      : [...(minimum === 0 ? [] : [0]), isInteger ? -1 : -0.01].map((value) => at('', value, least))),
+      : [...(minimum === 0 ? [] : [0]), isInteger ? -1 : -0.01].map((value) => reject(value, least))),
   ];
 }
 
-function refusalsOfList(schema: Schema): Refusal[] {
+function rejectionsOfList(schema: Schema): Rejection[] {
   const items = resolved(schema.items as Schema);
   const { minItems, maxItems } = schema as Record<string, number>;
   return [
-    ...['x', 5, {}].map((value) => at('', value, 'must be an array')),
-    ...(maxItems ? [at('', Array(maxItems + 1).fill(''), `must have at most ${entries(maxItems)}`)] : []),
-    ...(minItems ? [at('', Array(minItems - 1).fill(''), `must have at least ${entries(minItems)}`)] : []),
-    ...refusalsOf(items).map(({ value, at: inner, says }) => at(`[0]${inner}`, [value], says)),
+    ...['x', 5, {}].map((value) => reject(value, 'must be an array')),
+    ...(maxItems ? [reject(Array(maxItems + 1).fill(''), `must have at most ${entries(maxItems)}`)] : []),
+    ...(minItems ? [reject(Array(minItems - 1).fill(''), `must have at least ${entries(minItems)}`)] : []),
+    ...rejectionsOf(items).map(({ value, message, path }) => reject([value], message, `[0]${path}`)),
   ];
 }
 
-function refusalsOf(schema: Schema): Refusal[] {
+function rejectionsOf(schema: Schema): Rejection[] {
   const closed = valuesOf(schema);
-  const kinds: Record<string, (schema: Schema) => Refusal[]> = {
-    string: refusalsOfText,
-    integer: refusalsOfNumber,
-    number: refusalsOfNumber,
-    array: refusalsOfList,
-    boolean: () => ['true', 1, {}].map((value) => at('', value)),
+  const kinds: Record<string, (schema: Schema) => Rejection[]> = {
+    string: rejectionsOfText,
+    integer: rejectionsOfNumber,
+    number: rejectionsOfNumber,
+    array: rejectionsOfList,
+    boolean: () => ['true', 1, {}].map((value) => reject(value)),
     object: ({ properties = {}, required = [] }) =>
       Object.entries(properties).flatMap(([name, field]) => {
         const others = (required as string[]).filter((other) => other !== name);
         const beside = Object.fromEntries(
           others.map((other) => [other, sampleOf(resolved(properties[other] ?? {}))]),
         );
-        const inner = refusalsOf(resolved(field)).map((each) =>
-          at(`.${name}${each.at}`, { ...beside, [name]: each.value }, each.says),
+        const inner = rejectionsOf(resolved(field)).map(({ value, message, path }) =>
+          reject({ ...beside, [name]: value }, message, `.${name}${path}`),
         );
         const isRequired = (required as string[]).includes(name);
-        return isRequired ? [...inner, at(`.${name}`, beside, 'is required')] : inner;
+        return isRequired ? [...inner, reject(beside, 'is required', `.${name}`)] : inner;
       }),
   };
   const own = closed
     ? ['', 'other', 5, true, {}, [], '\u0000'].map((value) =>
-        at('', value, `must be one of ${closed.join(', ')}`),
+        reject(value, `must be one of ${closed.join(', ')}`),
       )
     : (kinds[String(kindOf(schema))]?.(schema) ?? []);
-  const says = schema.format || kindOf(schema) === 'integer' ? undefined : 'must not be null';
-  return isNullable(schema) ? own : [...own, at('', null, says)];
+  const message = schema.format || kindOf(schema) === 'integer' ? undefined : 'must not be null';
+  return isNullable(schema) ? own : [...own, reject(null, message)];
 }
 
-/** Two values of the field that differ, as the document allows them. */
+/** Two different values of the field. */
 function samples(schema: Schema): [unknown, unknown] {
   const { items, maxLength, minLength, format } = schema;
   const closed = valuesOf(schema);
@@ -157,12 +153,12 @@ function samples(schema: Schema): [unknown, unknown] {
   if (minLength === 3 && maxLength === 3) return ['USD', 'MXN'];
   return [`Ñandú ${newId()}`.slice(0, Number(maxLength)), `tapir ${newId()}`.slice(0, Number(maxLength))];
 }
-/** Of the types of contacts the one that takes any text. */
+/** The last value of a closed list: of contacts, the type that accepts any text. */
 const sampleOf = (schema: Schema): unknown => samples(schema)[1];
 
 /**
- * What the contract takes at the edges of the field's kind. Texts are neither trimmed nor are empty ones null, lists are
- * neither sorted nor made unique, and a number is the same number.
+ * Values at the limits of the field, which are stored as they are: texts are not trimmed, empty texts are not null, lists are
+ * neither sorted nor deduplicated, numbers are not rounded.
  */
 function edgesOf(schema: Schema): unknown[] {
   const { minimum, maximum, minLength = 0, maxLength, maxItems, format } = schema as Record<string, number>;
@@ -177,7 +173,7 @@ function edgesOf(schema: Schema): unknown[] {
     case 'number':
       return [minimum ?? 5e-324, 0.1, 0.30000000000000004, 1e-7, 1e21, Number.MAX_SAFE_INTEGER, largest];
     case 'array': {
-      // The text of a product has a limit of its own: plain letters in one list, which it just holds.
+      // All text of a product has a limit in bytes, which one list of plain letters just fits.
       const { maxLength: length = 1 } = resolved(schema.items as Schema) as Record<string, number>;
       return [
         [],
@@ -211,65 +207,65 @@ beforeAll(async () => {
   has = await populate(world);
 });
 
-/** The operation's request, of records and contacts that are its own each time. */
-const asked = (name: string, own: Partial<Has> = {}) => requestOf(name, { ...has, word: newId(), ...own });
+/** The operation's request, with texts and contacts that no other request has. */
+const uniqueRequestOf = (name: string) => requestOf(name, { ...has, word: newId() });
 
-describe('what the document does not allow is refused, named, and changes nothing', () => {
+describe('a value that the document does not allow is rejected with its path, and changes nothing', () => {
   test.each(BODIES)('$name', async ({ name, schema }) => {
     const before = await dashboard.stored(world.agency);
-    const sent = await asked(name);
+    const sent = await uniqueRequestOf(name);
     for (const [field, of] of fieldsOf(schema)) {
-      const missing = ((SCHEMAS[schema]?.required ?? []) as string[]).includes(field)
-        ? [at('', undefined, 'is required')]
-        : [];
-      for (const refusal of [...refusalsOf(resolved(of)), ...missing]) {
+      const isRequired = ((SCHEMAS[schema]?.required ?? []) as string[]).includes(field);
+      const rejections = rejectionsOf(resolved(of));
+      if (isRequired) rejections.push(reject(undefined, 'is required'));
+      for (const rejection of rejections) {
         const { status, body } = await send(world, {
           ...sent,
-          body: { ...sent.body, [field]: refusal.value },
+          body: { ...sent.body, [field]: rejection.value },
         });
-        const path = `body.${field}${refusal.at}`;
-        const said = `${path}: ${JSON.stringify(refusal.value)?.slice(0, 80)}`;
-        expect(status, said).toBe(400);
+        const path = `body.${field}${rejection.path}`;
+        const context = `${path}: ${JSON.stringify(rejection.value)?.slice(0, 80)}`;
+        expect(status, context).toBe(400);
         const { details } = body.error as { details: { path: string; message: string }[] };
-        expect(new Set(details.map((detail) => detail.path)), said).toEqual(new Set([path]));
-        if (refusal.says) expect(details[0]?.message, said).toBe(refusal.says);
+        expect(new Set(details.map((detail) => detail.path)), context).toEqual(new Set([path]));
+        if (rejection.message) expect(details[0]?.message, context).toBe(rejection.message);
       }
     }
     expect(await dashboard.stored(world.agency)).toEqual(before);
   });
 
-  test('a number beyond all measure', async () => {
+  test('a number that is not finite in JavaScript', async () => {
     for (const field of ['fromPrice', 'priceMax', 'durationHours', 'capacityMin'])
       for (const number of ['1e400', '-1e400']) {
         const { status, body } = await world.agency.request('POST', '/v1/catalog/products', {
           headers: { 'content-type': 'application/json' },
           body: `{"title":"x","${field}":${number}}`,
         });
-        const fault = { path: `body.${field}`, message: expect.any(String) };
-        expect([status, body.error.details]).toEqual([400, [fault]]);
+        const detail = { path: `body.${field}`, message: expect.any(String) };
+        expect([status, body.error.details]).toEqual([400, [detail]]);
       }
   });
 });
 
-/** Lists whose entries are records of their own. */
+/** Lists whose entries have ids. */
 const PARTS = ['contacts', 'variants'];
 
 const RESOURCES = Object.entries(LISTS).flatMap(([list, { written, make }]) =>
   written.endsWith('Create') ? [{ path: pathOf(list), schema: written.replace(/Create$/, ''), make }] : [],
 );
 
-test('every resource that /v1 creates and patches is here', () => {
+test('the walk has every resource that /v1 creates and patches', () => {
   const ofV1 = PUBLIC.components.schemas;
   const patched = Object.keys(ofV1).filter((name) => `${name}Create` in ofV1 && `${name}Update` in ofV1);
-  const here = RESOURCES.map(({ schema }) => schema);
-  expect(here.sort(), `Write its list into LISTS of ${FILE}`).toEqual(patched.sort());
+  const walked = RESOURCES.map(({ schema }) => schema);
+  expect(walked.sort(), `Write its list into LISTED of ${FILE}`).toEqual(patched.sort());
 });
 
 describe.each(RESOURCES)('$schema', ({ path, schema, make }) => {
   const written = fieldsOf(`${schema}Create`).filter(([name]) => !PARTS.includes(name));
   const parts = schema === 'CatalogProduct' ? { variants: [{ label: 'Alta' }] } : {};
 
-  test('patches every field that create takes, and no other', () => {
+  test('a PATCH accepts every field that a create accepts, and no other', () => {
     expect(written.length).toBeGreaterThan(0);
     const patched = fieldsOf(`${schema}Update`).map(([name]) => name);
     expect(patched.filter((name) => !PARTS.includes(name)).sort()).toEqual(
@@ -280,7 +276,7 @@ describe.each(RESOURCES)('$schema', ({ path, schema, make }) => {
   const samplesOf = (which: 0 | 1) =>
     Object.fromEntries(written.map(([name, field]) => [name, samples(field)[which]]));
 
-  /** The record with this value, and with what follows from it. */
+  /** The record with this value, and with the display name that follows from it. */
   const withValue = (record: Fields, name: string, value: unknown): Fields => {
     const changed = { ...record, [name]: value };
     if (!('displayName' in record)) return changed;
@@ -315,7 +311,7 @@ describe.each(RESOURCES)('$schema', ({ path, schema, make }) => {
     for (const value of edgesOf(field)) expect((await make(agency, { [name]: value }))[name]).toEqual(value);
   });
 
-  test('all patched at once are there, one beside the other', async () => {
+  test('simultaneous PATCHes of different fields are all applied', async () => {
     const agency = await service.agency();
     const record = `${path}/${(await make(agency, samplesOf(0))).id}`;
     const changed = samplesOf(1);
@@ -351,24 +347,24 @@ test.each(fieldsOf('CatalogProductVariantUpdate').filter(([name]) => name !== 'i
   },
 );
 
-/** Fields with a rule of their own, beside what the document says of them. */
+/** Fields with a rule that is not in the document. */
 const OWN_RULES = ['channel', 'email', 'key', 'rotatedFrom', ...WRITTEN_ONCE];
 const PUTS = BODIES.filter(({ name }) => name.startsWith(`PUT ${BELOW}`));
 
 test.each(PUTS)('the edges of every field of $name are stored and read back', async ({ name, schema }) => {
   for (const [field, of] of fieldsOf(schema)) {
     if (OWN_RULES.includes(field) || of.format === 'uuid' || kindOf(of) === 'object') continue;
-    const sent = await asked(name);
+    const sent = await uniqueRequestOf(name);
     for (const value of edgesOf(of)) {
       const { status, body } = await send(world, { ...sent, body: { ...sent.body, [field]: value } });
       expect(status, `${field}: ${JSON.stringify(value).slice(0, 80)}`).toBeLessThan(300);
-      // Of a temperature the manual override is what is shown.
+      // The override takes precedence over the agent's value.
       if (field !== 'temperature') expect(body[field], field).toEqual(value);
     }
   }
 });
 
-test('a product and a customer take as many parts as their document says, each of its longest text', async () => {
+test('a product and a customer accept as many parts as the document allows, with the longest texts', async () => {
   const most = (schema: string, list: string) => Number(SCHEMAS[schema]?.properties?.[list]?.maxItems);
   const variants = Array.from({ length: most('CatalogProductCreate', 'variants') }, () => ({ label: 'x' }));
   expect((await product(world.agency, { variants })).variants).toMatchObject(variants);

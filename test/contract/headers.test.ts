@@ -9,19 +9,19 @@ import { useService } from '../support/service.ts';
 import { exchange, listen } from '../support/socket.ts';
 
 /**
- * The headers of answers as they leave the socket: all of their names and no other. A new header is a decision, and stands here
- * first. Those of an operation stand in its document, and the test client holds every answer to them.
+ * The names of all headers of responses that no document describes, as they leave the socket. The test client compares the
+ * headers of operations with their documents.
  */
 
 const service = useService({ requestsPerMinute: 1_000 });
 
-/** What HTTP itself needs. Node writes them. */
+/** Written by Node. */
 const TRANSPORT = ['connection', 'date', 'keep-alive'];
 const EVERY = ['x-content-type-options', 'x-request-id'];
 const PLAIN = [...EVERY, 'content-length', 'content-type'];
 const PRIVATE = ['cache-control', 'vary'];
 const FILE = [...PLAIN, 'accept-ranges', 'cache-control', 'content-disposition', 'etag', 'last-modified'];
-/** Inflated for a client without gzip. */
+/** Decompressed, since these requests do not accept gzip. */
 const TEXT = [
   ...EVERY,
   'cache-control',
@@ -39,14 +39,14 @@ let key: string;
 let link: string;
 let fileTag: string;
 
-/** Not by fetch, which asks with headers of its own. */
+/** Not with fetch, which adds request headers. */
 async function ask(origin: keyof typeof origins, path: string, sent: Sent = {}): Promise<IncomingMessage> {
-  const asked = request(`${origins[origin]}${path}`, { ...sent, agent: false });
-  asked.end();
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-  answer.resume();
-  await once(answer, 'end');
-  return answer;
+  const outgoing = request(`${origins[origin]}${path}`, { ...sent, agent: false });
+  outgoing.end();
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  response.resume();
+  await once(response, 'end');
+  return response;
 }
 
 /** A request with the agency's key. */
@@ -79,47 +79,52 @@ beforeAll(async () => {
 const ofFile = (headers: Record<string, string>) => ask('v1', link, { headers });
 
 const KINDS: [name: string, status: number, names: string[], send: () => Promise<IncomingMessage>][] = [
-  ['a path that is not there', 404, PLAIN, () => keyed('/v1/nothing')],
-  ['a method that is not there', 404, [...PLAIN, 'allow'], () => keyed('/v1/team', { method: 'PUT' })],
+  ['an unknown path', 404, PLAIN, () => keyed('/v1/nothing')],
+  ['an unknown method', 404, [...PLAIN, 'allow'], () => keyed('/v1/team', { method: 'PUT' })],
   ['a file', 200, FILE, () => ofFile({})],
   ['its HEAD', 200, FILE, () => ask('v1', link, { method: 'HEAD' })],
   ['a part of a file', 206, [...FILE, 'content-range'], () => ofFile({ range: 'bytes=0-9' })],
   [
-    'a file that is the same',
+    'an unchanged file',
     304,
     FILE.filter((name) => name !== 'content-length'),
     () => ofFile({ 'if-none-match': fileTag }),
   ],
-  ['a link that is not good', 403, [...PLAIN, 'cache-control'], () => ask('v1', '/files/x')],
+  ['an invalid link', 403, [...PLAIN, 'cache-control'], () => ask('v1', '/files/x')],
   [
-    'a part that the file does not have',
+    'a range past the end of a file',
     416,
     [...PLAIN, 'cache-control', 'content-range'],
     () => ofFile({ range: 'bytes=99999-' }),
   ],
-  ['a file that is another', 412, [...PLAIN, 'cache-control'], () => ofFile({ 'if-match': '"x"' })],
-  ['the document', 200, TEXT, () => ask('v1', '/openapi.json')],
+  ['a changed file', 412, [...PLAIN, 'cache-control'], () => ofFile({ 'if-match': '"x"' })],
+  ['the OpenAPI document', 200, TEXT, () => ask('v1', '/openapi.json')],
   [
-    'the page without its slash',
+    'the reference page without its slash',
     301,
     [...EVERY, 'cache-control', 'content-length', 'location'],
     () => ask('v1', '/docs'),
   ],
-  ['the page', 200, TEXT, () => ask('v1', '/docs/')],
+  ['the reference page', 200, TEXT, () => ask('v1', '/docs/')],
   ['a page of the guide', 200, TEXT, () => ask('v1', '/docs/guide/start')],
   [
-    'a dashboard that is closed',
+    'a dashboard API without a token',
     503,
     [...PLAIN, ...PRIVATE, 'retry-after'],
     () => ask('closed', '/dashboard/v1/organizations'),
   ],
-  ['life', 200, PLAIN, () => ask('dashboard', '/livez')],
+  ['liveness', 200, PLAIN, () => ask('dashboard', '/livez')],
   ['readiness', 200, PLAIN, () => ask('dashboard', '/readyz')],
   ['metrics', 200, PLAIN, () => ask('dashboard', '/metrics')],
-  ['no readiness', 503, [...PLAIN, 'retry-after'], () => ask('closed', '/readyz')],
+  [
+    'readiness of a service that is not ready',
+    503,
+    [...PLAIN, 'retry-after'],
+    () => ask('closed', '/readyz'),
+  ],
 ];
 
-/** The names, without those of the connection. */
+/** The names, without those that Node writes. */
 const namesOf = (headers: Record<string, unknown>): string[] =>
   Object.keys(headers)
     .filter((name) => !TRANSPORT.includes(name))
@@ -131,7 +136,7 @@ describe('the headers of', () => {
     expect([statusCode, namesOf(headers)]).toEqual([status, [...names].sort()]);
   });
 
-  test('bytes that are no HTTP (400)', async () => {
+  test('bytes that are not HTTP (400)', async () => {
     const answer = await exchange(Number(new URL(origins.v1).port), 'nonsense\r\n\r\n');
     expect([answer?.status, namesOf(answer?.headers ?? {})]).toEqual([400, [...PLAIN].sort()]);
   });

@@ -10,10 +10,10 @@ import type { Agency } from '../support/service.ts';
 
 const { service, dashboard } = useDashboard();
 
-/** More than a page has that names no limit. */
+/** More than the default page size. */
 const COUNT = 27;
 
-/** The ids of all pages, read one after another. */
+/** The ids of each page. */
 async function walk(agency: Agency, path: string, limit: number): Promise<string[][]> {
   const pages: string[][] = [];
   for (let offset = 0; ; offset += limit) {
@@ -36,7 +36,7 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
   const path = pathOf(name);
   const table = getTableName(list.resource.table);
   const [orderedBy, direction] = list.order;
-  /** Every second record has the one value of the filter. */
+  /** Every second record matches it. */
   let filter: Awaited<ReturnType<typeof filterValues>>[number] | undefined;
   const make = (agency: Agency, index: number) =>
     list.make(agency, filter && { [filter.field]: filter.written[index % 2] });
@@ -48,7 +48,7 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
       const { id } = await make(agency, index);
       if (orderedBy === 'last_message_at' && index % 3 > 0) await message(agency, id);
     }
-    // Few moments for many rows: the order must come from the ids as well.
+    // Three timestamps for all rows, so that ids decide the order among many.
     await withoutTriggers(service.ownerUrl, (client) =>
       client.query(
         `update ${table} set ${orderedBy} =
@@ -60,7 +60,7 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
     await list.make(await service.agency());
   });
 
-  test('reading page by page shows every record exactly once, in one order, with any limit', async () => {
+  test('reading page by page returns every record exactly once, in one order, with any limit', async () => {
     const stored = await service.query<{ id: string }>(
       `select id from ${table} where organization_id = $1 order by ${orderedBy} ${direction}, id ${direction}`,
       [agency.id],

@@ -12,7 +12,7 @@ import {
 } from '../support/operations.ts';
 import type { Fields } from '../support/records.ts';
 
-/** Every record that the dashboard puts as a whole, with bodies made from the document, also such that the model does not know. */
+/** PUT, PATCH and DELETE of every record that the dashboard writes, with bodies generated from the document. */
 
 const { service, dashboard } = useDashboard();
 
@@ -33,25 +33,26 @@ beforeAll(async () => {
   call = dashboard.of(agency);
 });
 
-/** Without what the service makes, and the key that no two pipeline stages have. */
+/** Without what the service generates, and the key, which is unique to a pipeline stage. */
 const comparable = ({ id: _, createdAt: __, updatedAt: ___, token, publishedAt, key, ...others }: Fields) =>
   others;
 
-type Moments = { made: Date; changed: Date };
+type Timestamps = { created: Date; changed: Date };
 
 const twentyTimes = <Result>(work: (index: number) => Promise<Result>): Promise<Result[]> =>
   Promise.all(Array.from({ length: 20 }, (_, index) => work(index)));
 
 describe.each(KINDS)('$name', ({ name, path }) => {
-  /** A path that no record has, a body with every field, and one with those that it must have. */
+  /** The path of a new record, a body with every field, and one with the required fields. */
   const fresh = () => {
     const of = { ...has, stageKey: randomUUID() };
     const [whole, least] = [wholeOf(name, of) ?? {}, wholeOf(name, of, true) ?? {}];
     return { url: `${path}/${randomUUID()}`, whole, least };
   };
-  const momentsOf = async (id: string) => {
-    const moments = `select created_at as made, updated_at as changed from ${path.slice(1).replace('-', '_')}`;
-    return (await service.query<Moments>(`${moments} where id = $1`, [id]))[0] as Moments;
+  const timestampsOf = async (id: string) => {
+    const table = path.slice(1).replace('-', '_');
+    const timestamps = `select created_at as created, updated_at as changed from ${table} where id = $1`;
+    return (await service.query<Timestamps>(timestamps, [id]))[0] as Timestamps;
   };
   const total = async (): Promise<number> => (await call.get(`${path}?limit=1`)).body.pagination.total;
 
@@ -61,22 +62,22 @@ describe.each(KINDS)('$name', ({ name, path }) => {
     expect([created.status, created.body]).toEqual([201, expect.objectContaining(one.whole)]);
     expect((await call.get(one.url)).body).toEqual(created.body);
     expect((await call.get(`${path}?limit=100`)).body.data).toContainEqual(created.body);
-    const before = await momentsOf(created.body.id);
+    const before = await timestampsOf(created.body.id);
     expect(await call.put(one.url, one.whole)).toMatchObject({ status: 200, body: created.body });
-    expect(await momentsOf(created.body.id)).toEqual(before);
+    expect(await timestampsOf(created.body.id)).toEqual(before);
     const { body: ofLeast } = await call.put(other.url, other.least);
     expect(comparable((await call.put(one.url, one.least)).body)).toEqual(comparable(ofLeast));
-    const after = await momentsOf(created.body.id);
-    expect([after.made, after.changed > before.changed]).toEqual([before.made, true]);
+    const after = await timestampsOf(created.body.id);
+    expect([after.created, after.changed > before.changed]).toEqual([before.created, true]);
   });
 
-  test('keeps the creation date that it was created with, and rejects another one', async () => {
+  test('its creation date can be set when it is created, up to 24 hours in the future, and never changes', async () => {
     const { url, whole } = fresh();
     const createdAt = '2019-03-01T10:00:00.000Z';
     const history = { ...whole, createdAt: '2019-03-01T11:00:00+01:00' };
     const created = await call.put(url, history);
     expect([created.status, created.body.createdAt]).toEqual([201, createdAt]);
-    expect(await momentsOf(created.body.id)).toMatchObject({ made: new Date(createdAt) });
+    expect(await timestampsOf(created.body.id)).toMatchObject({ created: new Date(createdAt) });
     for (const again of [call.put(url, history), call.put(url, whole), call.patch(url, { createdAt })])
       expect(await again).toMatchObject({ status: 200, body: created.body });
     const other = { createdAt: '2019-03-02T10:00:00Z' };
@@ -97,7 +98,7 @@ describe.each(KINDS)('$name', ({ name, path }) => {
   test('a PATCH changes the field that is sent and no other; null clears it', async () => {
     const { url, whole, least } = fresh();
     const { body: empty } = await call.put(url, least);
-    // Two temperatures are shown as one.
+    // The response has one temperature for two fields.
     const fields = Object.keys(whole).filter((field) => !/temperature/i.test(field));
     let expected = empty;
     for (const field of fields) {
@@ -121,14 +122,16 @@ describe.each(KINDS)('$name', ({ name, path }) => {
       comparable((await call.put(other.url, other.least)).body),
     ];
     const counted = await total();
-    const answers = await twentyTimes((index) => call.put(raced.url, index % 2 ? raced.whole : raced.least));
-    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(19).fill(200), 201]);
-    for (const { body } of answers) expect(outcomes).toContainEqual(comparable(body));
+    const responses = await twentyTimes((index) =>
+      call.put(raced.url, index % 2 ? raced.whole : raced.least),
+    );
+    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(19).fill(200), 201]);
+    for (const { body } of responses) expect(outcomes).toContainEqual(comparable(body));
     expect(await total()).toBe(counted + 1);
   });
 
   test.runIf(name.replace('PUT', 'DELETE') in OPERATIONS)(
-    'restores what a DELETE archived; beside simultaneous DELETEs the total stays right',
+    'a PUT restores an archived record; the total stays exact when PUTs and DELETEs are simultaneous',
     async () => {
       const { url, whole } = fresh();
       const { body: made } = await call.put(url, whole);

@@ -19,8 +19,8 @@ import {
 import type { Reply } from '../support/service.ts';
 
 /**
- * What is in a request beside its values, for every operation: a GET is asked again by its tag, a POST replays, PATCH, PUT and
- * DELETE hold to If-Match, and names that mean nothing are told or refused. The test client compares each tag with its bytes.
+ * If-None-Match of every GET, Idempotency-Key of every POST, If-Match of every PATCH, PUT and DELETE, and unknown names in each
+ * of them. The test client compares each ETag with the bytes of the body.
  */
 
 const { service, dashboard } = useDashboard();
@@ -40,26 +40,26 @@ const everything = async () => [
   await service.query('select * from organizations order by id'),
 ];
 
-/** The request with names that mean nothing: refused under strict handling, which changes nothing. */
-async function withNames(name: string): Promise<{ sent: Sent; ignored: string }> {
+/** The operation's request with unknown names. It is first sent with strict handling, which rejects it. */
+async function withUnknownNames(name: string): Promise<{ sent: Sent; ignored: string }> {
   const { operation } = DOCUMENTED.find((each) => each.name === name) ?? {};
   const sent = await requestOf(name, has);
   const isJson = operation && bodyOf(operation) !== undefined;
-  const naming = {
+  const request = {
     ...sent,
     path: `${sent.path}${sent.path.includes('?') ? '&' : '?'}organization_id=x`,
     ...(isJson && { body: { ...sent.body, organization_id: 'x' } }),
   };
-  const { status, body } = await send(world, naming, { prefer: 'handling=strict' });
+  const { status, body } = await send(world, request, { prefer: 'handling=strict' });
   const inBody = isJson ? ['body.organization_id'] : [];
   const paths = body.error?.details.map(({ path }: { path: string }) => path);
   expect([status, paths]).toEqual([400, ['query.organization_id', ...inBody]]);
-  return { sent: naming, ignored: ['organization_id', ...inBody].join(', ') };
+  return { sent: request, ignored: ['organization_id', ...inBody].join(', ') };
 }
 
-describe('is asked again by the tag of its answer', () => {
+describe('a GET with the ETag of its last response returns 304 until something changes, and so does its HEAD:', () => {
   test.each(operationsBy('GET'))('%s', async (name) => {
-    const { sent, ignored } = await withNames(name);
+    const { sent, ignored } = await withUnknownNames(name);
     const first = await send(world, sent);
     expect([first.status, first.headers['x-ignored-parameters']]).toEqual([200, ignored]);
     const { change } = OPERATIONS[name] ?? {};
@@ -93,10 +93,10 @@ describe('is asked again by the tag of its answer', () => {
   });
 });
 
-describe('sent again with its Idempotency-Key is answered with its first answer, and changes nothing', () => {
+describe('a POST with the same Idempotency-Key replays the first response, and changes nothing:', () => {
   test.each(POSTS)('%s', async (name) => {
     const before = await everything();
-    const { sent, ignored } = await withNames(name);
+    const { sent, ignored } = await withUnknownNames(name);
     expect(await everything()).toEqual(before);
     const headers = { 'idempotency-key': randomUUID() };
     const first = await send(world, sent, headers);
@@ -107,9 +107,12 @@ describe('sent again with its Idempotency-Key is answered with its first answer,
     // The ignored names are those of the first request.
     const path = sent.path.replace(/[?&]organization_id=x$/, '');
     const again = await send(world, { ...sent, path }, headers);
-    // A link is signed for each answer.
-    const said = ({ status, text }: Reply) => [status, text.replace(/"url":"[^"]+"/, '')];
-    expect([...said(again), again.headers['idempotency-replayed']]).toEqual([...said(first), 'true']);
+    // Each response has signed links of its own.
+    const comparable = ({ status, text }: Reply) => [status, text.replace(/"url":"[^"]+"/, '')];
+    expect([...comparable(again), again.headers['idempotency-replayed']]).toEqual([
+      ...comparable(first),
+      'true',
+    ]);
     for (const header of [
       'cache-control',
       'x-ignored-parameters',
@@ -121,19 +124,19 @@ describe('sent again with its Idempotency-Key is answered with its first answer,
   });
 });
 
-describe('is refused with a tag that the record does not have, and done with its own, which its answer then replaces', () => {
+describe('with a stale If-Match nothing changes; with the current ETag the change is applied, and returns a new ETag:', () => {
   test.each(CHANGES)('%s', async (name) => {
     const before = await everything();
-    const { sent, ignored } = await withNames(name);
+    const { sent, ignored } = await withUnknownNames(name);
     for (const tag of ['"another"', '', 'W/"another"']) {
-      const refused = await send(world, sent, { 'if-match': tag });
-      expect([refused.status, refused.body.error?.code]).toEqual([412, 'PRECONDITION_FAILED']);
+      const rejected = await send(world, sent, { 'if-match': tag });
+      expect([rejected.status, rejected.body.error?.code]).toEqual([412, 'PRECONDITION_FAILED']);
     }
     expect(await everything()).toEqual(before);
 
     const read = `GET ${pathOf(name)}`;
-    const tagNow = async () => String((await run(world, read, has)).headers.etag);
-    const own = read in OPERATIONS ? await tagNow() : '*';
+    const currentTag = async () => String((await run(world, read, has)).headers.etag);
+    const own = read in OPERATIONS ? await currentTag() : '*';
     const done = await send(world, sent, { 'if-match': own });
     expect([done.status, done.headers['x-ignored-parameters']]).toEqual([200, ignored]);
     expect(await everything()).not.toEqual(before);
@@ -141,21 +144,21 @@ describe('is refused with a tag that the record does not have, and done with its
     const tag = String(done.headers.etag);
     expect(tag).not.toBe(own);
     if (own !== '*')
-      expect([await tagNow(), (await send(world, sent, { 'if-match': own })).status]).toEqual([tag, 412]);
+      expect([await currentTag(), (await send(world, sent, { 'if-match': own })).status]).toEqual([tag, 412]);
     expect((await send(world, sent)).headers.etag, 'the same again').toBe(tag);
   });
 });
 
-/** To end a key or to close an organization a second time has the first answer. */
+/** Revoking a key or closing an organization a second time returns the first response. */
 const ONCE = operationsBy('DELETE').filter((name) => !/\{(apiKeyId|organizationId)\}$/.test(name));
 
-test.each(ONCE)('of 20 simultaneous %s exactly one is done, and counts', async (name) => {
-  const answers = await Promise.all(Array.from({ length: 20 }, () => run(world, name, has)));
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(404)]);
+test.each(ONCE)('of 20 simultaneous %s exactly one succeeds and is counted', async (name) => {
+  const responses = await Promise.all(Array.from({ length: 20 }, () => run(world, name, has)));
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(404)]);
   expect(await findDrift(service, world.agency)).toEqual([]);
 });
 
-test('the documents name the headers of a request where they mean something', () => {
+test('the documents name these headers for the operations that use them, and for no other', () => {
   for (const { name, operation } of DOCUMENTED) {
     const { parameters = [], responses } = operation;
     const named = parameters.filter(({ in: place }) => place === 'header').map((header) => header.name);

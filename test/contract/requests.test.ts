@@ -13,88 +13,84 @@ import { listen } from '../support/socket.ts';
 const { service, dashboard } = useDashboard();
 
 let agency: Agency;
-let world: World;
-/** Of an organization that has something in every list, and that no test changes. */
-let furnished: World;
+/** An organization with something in every list, which no test changes. */
+let populated: World;
 let has: Has;
 beforeAll(async () => {
   agency = await service.agency();
-  world = { service, dashboard, agency };
-  furnished = { ...world, agency: await service.agency() };
-  has = await populate(furnished);
+  populated = { service, dashboard, agency: await service.agency() };
+  has = await populate(populated);
 });
 
 const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 
-/** Two UTF-16 units, one code point. Nothing has it. */
+/** Two UTF-16 units, one code point; no record has it. */
 const ASTRAL = '🌋';
 
-const fault = (path: string, message: string) => [path, message] as const;
-
-/** A contact that nobody has. */
+/** A contact that no customer has. */
 const contact = () => ({ identifierType: 'web', identifierValue: randomUUID() });
 
 const known = (schema: string): string =>
   `(known names: ${Object.keys(SCHEMAS[schema]?.properties ?? {}).join(', ')})`;
 
-/** Every parameter of every query, with the values that it refuses and the words for them. */
+/** Every query parameter of every operation. */
 const PARAMETERS = DOCUMENTED.flatMap(({ name, operation }) =>
   (operation.parameters ?? [])
     .filter((parameter) => parameter.in === 'query')
     .map((parameter) => ({ operation: name, ...parameter })),
 );
 
-const NO_NUMBERS = '1e1 +1 -1 1.5 %205 5%20 0x10 1_0 abc %00 ٣ Infinity NaN NULL'.split(' ');
+const NOT_DECIMAL = '1e1 +1 -1 1.5 %205 5%20 0x10 1_0 abc %00 ٣ Infinity NaN NULL'.split(' ');
 
-/** Values that a parameter takes, and values that it refuses. */
-function valuesOf(
-  parameter: string,
-  { type, format, minimum, maximum, minLength = 0, maxLength, ...schema }: Schema,
-) {
-  const values = schema.enum as string[] | undefined;
-  const encoded = (count: number) => encodeURIComponent(ASTRAL.repeat(count));
-  if (values) {
-    const others = ['', 'ACTIVE', 'other', 'null', '%00', String(values[0]).toUpperCase()];
-    return { taken: values, refused: others, says: `must be one of ${values.join(', ')}` };
+type Values = { accepted: string[]; rejected: [value: string, message: string | undefined][] };
+
+/** Values that a parameter accepts, and values that it rejects, with the message if that follows from the document. */
+function valuesOf(name: string, schema: Schema): Values {
+  const { format, minimum, maximum, minLength = 0, maxLength } = schema;
+  const closed = schema.enum as string[] | undefined;
+  const types = [schema.type].flat();
+  const rejectAll = (values: string[], message?: string): Values['rejected'] =>
+    values.map((value) => [value, message]);
+  if (closed) {
+    const others = ['', 'ACTIVE', 'other', 'null', '%00', String(closed[0]).toUpperCase()];
+    return { accepted: closed, rejected: rejectAll(others, `must be one of ${closed.join(', ')}`) };
   }
-  if ([type].flat()[0] === 'integer') {
-    const isNullable = [type].flat().includes('null');
+  if (types[0] === 'integer') {
+    const isNullable = types.includes('null');
+    const message = `must be an integer from ${minimum} to ${maximum}, in decimal digits`;
+    const tooLarge = [String(Number(maximum) + 1), '9'.repeat(20)];
     return {
-      taken: [String(minimum), String(maximum), '007', ...(isNullable ? ['', 'null'] : [])],
-      refused: [...NO_NUMBERS, Number(maximum) + 1, '9'.repeat(20), ...(isNullable ? [] : ['', 'null', '0'])],
-      says: `must be an integer from ${minimum} to ${maximum}, in decimal digits`,
+      accepted: [String(minimum), String(maximum), '007', ...(isNullable ? ['', 'null'] : [])],
+      rejected: rejectAll([...NOT_DECIMAL, ...tooLarge, ...(isNullable ? [] : ['', 'null', '0'])], message),
     };
   }
-  if (format || parameter === 'before') {
+  const tooLong = `must have at most ${maxLength} characters`;
+  if (format || name === 'before') {
     const { taken = [], refused = [] } = EDGES[String(format ?? 'date-time')] ?? {};
-    const long = `2026-11-21T08:25:00.${'0'.repeat(Number(maxLength))}Z`;
+    const long = `2026-11-21T08:25:00.${'0'.repeat(Number(maxLength ?? 0))}Z`;
     return {
-      taken,
-      refused: [
-        ...[...refused, '%00', 'a%00b', 'yesterday'],
-        ...(maxLength ? [[long, `must have at most ${maxLength} characters`] as const] : []),
+      accepted: taken,
+      rejected: [
+        ...rejectAll([...refused, '%00', 'a%00b', 'yesterday']),
+        ...(maxLength ? rejectAll([long], tooLong) : []),
       ],
     };
   }
+  const textOf = (count: number) => encodeURIComponent(ASTRAL.repeat(count));
+  const marks = `a${encodeURIComponent('\u0301'.repeat(31))}`;
   return {
-    taken: [
-      encoded(Number(minLength)),
-      encoded(Number(maxLength)),
+    accepted: [
+      ...[textOf(Number(minLength)), textOf(Number(maxLength))],
       ...['nothing-has-this', UNKNOWN, "'", '{}', '%25'],
     ],
-    refused: [
+    rejected: [
       ['', 'must have at least 1 character'],
-      [encoded(Number(maxLength) + 1), `must have at most ${maxLength} characters`],
-      ...['%00', 'a%00b'].map((text) => [text, 'must not contain U+0000 or a lone surrogate'] as const),
+      [textOf(Number(maxLength) + 1), tooLong],
+      ...rejectAll(['%00', 'a%00b'], 'must not contain U+0000 or a lone surrogate'),
       ...(Number(maxLength) > 31
-        ? [
-            [
-              `a${encodeURIComponent('\u0301'.repeat(31))}`,
-              'must not contain more than 30 combining marks in a row',
-            ] as const,
-          ]
+        ? rejectAll([marks], 'must not contain more than 30 combining marks in a row')
         : []),
-    ] as const,
+    ],
   };
 }
 
@@ -102,43 +98,42 @@ describe('every parameter accepts what its document allows, rejects everything e
   test.each(PARAMETERS)('$name of $operation', async ({ operation, name, schema }) => {
     const sent = await requestOf(operation, has);
     const [path = '', needed] = sent.path.split('?');
-    const ask = (query: string) => {
+    const read = (query: string) => {
       const others = needed && !needed.startsWith(`${name}=`) ? [needed] : [];
-      return send(furnished, { ...sent, path: `${path}?${[...others, query].join('&')}` });
+      return send(populated, { ...sent, path: `${path}?${[...others, query].join('&')}` });
     };
-    const { taken, refused, says } = valuesOf(name, schema);
-    // A type of contact is asked for beside a contact.
+    // A contactType is accepted only beside a contact.
     const beside = name === 'contactType' ? '&contact=x' : '';
-    for (const value of taken) {
-      const { status, body } = await ask(`${name}=${value}${beside}`);
+    const isOpenText = !schema.enum && [schema.type].flat()[0] === 'string' && !schema.format;
+    const { accepted, rejected } = valuesOf(name, schema);
+    for (const value of accepted) {
+      const { status, body } = await read(`${name}=${value}${beside}`);
       expect(status, `${name}=${value}`).toBe(200);
-      // An open list that has no such value is empty, and no fault.
-      if (!schema.enum && [schema.type].flat()[0] === 'string' && !schema.format && 'pagination' in body)
+      if (isOpenText && 'pagination' in body)
         expect(body, `${name}=${value}`).toEqual({
           data: [],
           pagination: { limit: 25, offset: 0, total: 0 },
         });
     }
-    for (const each of refused) {
-      const [value, message] = Array.isArray(each) ? each : [each, says];
-      const { status, body } = await ask(`${name}=${value}${beside}`);
+    for (const [value, message] of rejected) {
+      const { status, body } = await read(`${name}=${value}${beside}`);
       expect(status, `${name}=${value}`).toBe(400);
       if (message) expect(body, `${name}=${value}`).toEqual(invalid([`query.${name}`, message]));
       const paths = body.error.details.map((detail: { path: string }) => detail.path);
       expect([...new Set(paths)]).toEqual([`query.${name}`]);
     }
     for (const query of [`${name}=1&${name}=1`, `${name}=1&x=1&${name}=2&${name}=3`])
-      expect((await ask(query)).body).toEqual(invalid([`query.${name}`, 'must not be repeated']));
+      expect((await read(query)).body).toEqual(invalid([`query.${name}`, 'must not be repeated']));
   });
 
   test.each(PARAMETERS.filter(({ schema }) => 'default' in schema))(
     'without $name, $operation returns what it returns with the default',
     async ({ operation, name, schema }) => {
       const sent = await requestOf(operation, has);
-      const without = await send(furnished, sent);
+      const without = await send(populated, sent);
       const joint = sent.path.includes('?') ? '&' : '?';
       expect(without.body).toEqual(
-        (await send(furnished, { ...sent, path: `${sent.path}${joint}${name}=${schema.default}` })).body,
+        (await send(populated, { ...sent, path: `${sent.path}${joint}${name}=${schema.default}` })).body,
       );
       if (without.body.pagination) expect(without.body.pagination[name]).toBe(schema.default);
     },
@@ -146,13 +141,13 @@ describe('every parameter accepts what its document allows, rejects everything e
 });
 
 describe('all validation errors are reported at once', () => {
-  test('those of the query and of filters', async () => {
+  test('errors of limit, offset and filters', async () => {
     const { body } = await agency.get('/v1/customers?limit=0&offset=-1&query=&tag=');
     const paths = body.error.details.map(({ path }: { path: string }) => path).sort();
     expect(paths).toEqual(['query.limit', 'query.offset', 'query.query', 'query.tag']);
   });
 
-  test('those of contacts and those of other fields of a body', async () => {
+  test('errors of contacts and of other fields of a body', async () => {
     const { status, body } = await agency.post('/v1/customers', {
       firstName: 5,
       summary: '\u0000',
@@ -187,7 +182,7 @@ describe('all validation errors are reported at once', () => {
     for (const { path, message } of details) expect(body.error.message).toContain(`${path} ${message}`);
   });
 
-  test('at most twenty', async () => {
+  test('at most twenty errors', async () => {
     const { body } = await agency.post('/v1/catalog/products', {
       variants: Array.from({ length: 50 }, () => ({ status: 'x', currency: '' })),
     });
@@ -199,15 +194,15 @@ describe('all validation errors are reported at once', () => {
 describe('unknown names are ignored and reported', () => {
   const strictly = { headers: { prefer: 'handling=strict' } };
 
-  test("wherever they are, also when the request is rejected; names of JavaScript's own objects too", async () => {
+  test('in the query and in nested fields, also when the request is rejected, and names such as __proto__', async () => {
     const variants = [{ label: 'Base', durationHours: 2 }];
     const sent = { title: 'Oaxaca', destinations: ['Oaxaca'], variants };
     const { status, headers, body } = await agency.post('/v1/catalog/products?organizationId=x', sent);
     expect([status, body.destinations, body.variants[0].durationHours]).toEqual([201, [], null]);
     const inBody = ['body.destinations', 'body.variants[0].durationHours'];
     expect(headers['x-ignored-parameters']).toBe(['organizationId', ...inBody].join(', '));
-    const refused = await agency.get('/v1/customers?limit=0&quer=ana');
-    expect([refused.status, refused.headers['x-ignored-parameters']]).toEqual([400, 'quer']);
+    const rejected = await agency.get('/v1/customers?limit=0&quer=ana');
+    expect([rejected.status, rejected.headers['x-ignored-parameters']]).toEqual([400, 'quer']);
     const ofObjects = await agency.request('POST', '/v1/customers?__proto__=1&constructor=2', {
       headers: { 'content-type': 'application/json' },
       body: `{"__proto__":{"firstName":"x"},"toString":1,"contacts":[${JSON.stringify(contact())}]}`,
@@ -244,7 +239,7 @@ describe('unknown names are ignored and reported', () => {
     ['handling=strictly', 200],
     ['nothandling=strict', 200],
     ['', 200],
-  ])('Prefer: %s answers %i', async (prefer, expected) => {
+  ])('Prefer: %s returns %i', async (prefer, expected) => {
     const { status, headers } = await agency.get('/v1/customers?limits=5', { headers: { prefer } });
     const applied = expected === 400 ? 'handling=strict' : undefined;
     expect([status, headers['preference-applied']]).toEqual([expected, applied]);
@@ -257,25 +252,25 @@ describe('unknown names are ignored and reported', () => {
     const { body } = await own.post('/v1/catalog/products?limit=5', sent, strictly);
     expect(body).toEqual(
       invalid(
-        fault('body.title', 'must have at least 1 character'),
-        fault('query.limit', 'is unknown'),
-        fault('body.titel', 'is unknown (did you mean title?)'),
-        fault('body.zzz', `is unknown ${known('CatalogProductCreate')}`),
-        fault('body.destinations', 'is set in the dashboard'),
-        fault('body.updatedAt', 'is read-only: only responses have it'),
-        fault('body.variants[0].currencies', 'is unknown (did you mean currency?)'),
-        fault('body.variants[0].durationHours', 'is set in the dashboard'),
-        fault('body.variants[0].position', 'is read-only: only responses have it'),
+        ['body.title', 'must have at least 1 character'],
+        ['query.limit', 'is unknown'],
+        ['body.titel', 'is unknown (did you mean title?)'],
+        ['body.zzz', `is unknown ${known('CatalogProductCreate')}`],
+        ['body.destinations', 'is set in the dashboard'],
+        ['body.updatedAt', 'is read-only: only responses have it'],
+        ['body.variants[0].currencies', 'is unknown (did you mean currency?)'],
+        ['body.variants[0].durationHours', 'is set in the dashboard'],
+        ['body.variants[0].position', 'is read-only: only responses have it'],
       ),
     );
-    const named = { ...contact(), id: 'x', phoneNumber: 'x', displayName: 'Ana' };
-    const person = await own.post('/v1/customers', { displayName: 'Ana', contacts: [named] }, strictly);
+    const asRead = { ...contact(), id: 'x', phoneNumber: 'x', displayName: 'Ana' };
+    const person = await own.post('/v1/customers', { displayName: 'Ana', contacts: [asRead] }, strictly);
     expect(person.body).toEqual(
       invalid(
-        fault('body.displayName', 'is read-only: only responses have it'),
-        fault('body.contacts[0].id', 'is read-only: only responses have it'),
-        fault('body.contacts[0].phoneNumber', 'is read-only: only responses have it'),
-        fault('body.contacts[0].displayName', 'is set in the dashboard'),
+        ['body.displayName', 'is read-only: only responses have it'],
+        ['body.contacts[0].id', 'is read-only: only responses have it'],
+        ['body.contacts[0].phoneNumber', 'is read-only: only responses have it'],
+        ['body.contacts[0].displayName', 'is set in the dashboard'],
       ),
     );
     const long = await own.post('/v1/customers', { ['x'.repeat(500_000)]: 1 }, strictly);
@@ -311,20 +306,18 @@ describe('unknown names are ignored and reported', () => {
     const { status, body: back } = await own.patch(path, { ...read, title: 'Puebla' }, strictly);
     expect([status, back]).toEqual([200, { ...read, title: 'Puebla', updatedAt: back.updatedAt }]);
     const [first, second] = read.variants;
-    const refused = invalid(
-      fault('body.variants', 'cannot be changed here: change variants in the dashboard'),
-    );
+    const rejected = invalid(['body.variants', 'cannot be changed here: change variants in the dashboard']);
     for (const variants of [[first, { ...second, fromPrice: 11 }], [first], [second, first], [], null, 'x'])
-      expect((await own.patch(path, { ...read, variants }, strictly)).body).toEqual(refused);
+      expect((await own.patch(path, { ...read, variants }, strictly)).body).toEqual(rejected);
     const unknown = await own.patch(`/v1/catalog/products/${UNKNOWN}`, { variants: [] }, strictly);
     expect(unknown.status).toBe(404);
     expect((await own.get(path)).body).toEqual(back);
   });
 
   test('the error for ?stage= says that the filter takes an id', async () => {
-    const said = 'did you mean stageId? It takes the id of a pipeline column, not its key';
+    const hint = 'did you mean stageId? It takes the id of a pipeline column, not its key';
     const { status, body } = await agency.get('/v1/opportunities?stage=negotiation', strictly);
-    expect([status, body]).toEqual([400, invalid(fault('query.stage', `is unknown (${said})`))]);
+    expect([status, body]).toEqual([400, invalid(['query.stage', `is unknown (${hint})`])]);
   });
 });
 

@@ -9,21 +9,20 @@ import { ask, type Calls, callsOf, type Service, type ServiceOptions, useService
 
 export const TOKEN = 'dashboard-token-of-the-test-service-0001';
 
-/** Calls the dashboard API as its backend does; every answer is held to its OpenAPI document. */
+/** Calls the dashboard API; every response is compared with its OpenAPI document. */
 export type Caller = Calls<{ token?: string | null }>;
 
 export type Dashboard = Caller & {
   app: FastifyInstance;
-  /** The same, with paths that begin below the agency. */
+  /** The same, with paths below the organization. */
   of: (agency: { id: string }) => Caller;
-  /** Everything that is stored of an agency, table by table, but when its keys were last used: a timer writes that. */
+  /** Every row of an organization, table by table, without the time at which keys were last used, which a timer writes. */
   stored: (agency: { id: string }) => Promise<Record<string, unknown[]>>;
 };
 
-/** The same for all applications: to compile it takes longer than to ask. */
+/** Shared by all applications, because compiling the schemas is slow. */
 const hold = contractOf(INTERNAL);
 
-/** Every row of an organization. */
 const STORED = `${TENANT_TABLES.map(
   (table) =>
     `select '${table}' as name, to_jsonb(t) - 'last_used_at' as row from ${table} t where organization_id = $1`,
@@ -67,7 +66,7 @@ export async function buildDashboard(
   };
 }
 
-/** The service of the tests of one file, with its dashboard API. */
+/** A service for the tests of one file, with its dashboard API. */
 export function useDashboard(
   options: () => Partial<DashboardOptions> = () => ({}),
   ofService: ServiceOptions = {},

@@ -19,5 +19,5 @@ export const MOMENTS: Edges = {
   ],
 };
 
-/** By the formats of the document: what a field takes as it is, and what it refuses. */
+/** By the formats of the documents: values that a field stores as they are, and values that it rejects. */
 export const EDGES: Record<string, Edges> = { date: DAYS, 'date-time': MOMENTS };

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Every route that the router really has, those that no document shows too: `GET /v1/customers/{customerId}`. */
+/** Every route of the router, also those that no document has: `GET /v1/customers/{customerId}`. */
 export function routesOf(app: FastifyInstance): string[] {
   const parents: string[] = [];
   return app

@@ -19,14 +19,14 @@ import { keepCauses } from './causes.ts';
 import { contractOf, PUBLIC } from './contract.ts';
 import { createTestDatabase, pooled } from './databases.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are asserted against, field by field.
+// biome-ignore lint/suspicious/noExplicitAny: tests assert on bodies field by field.
 type Body = any;
 
 export type Reply = { status: number; headers: Record<string, string | undefined>; body: Body; text: string };
 
 type Sent = { body?: unknown; headers?: Record<string, string> };
 
-/** Calls an API by its methods. */
+/** One function for each method of HTTP. */
 export const callsOf = <Options extends object>(
   request: (method: string, url: string, options?: Sent & Options) => Promise<Reply>,
 ) => {
@@ -47,13 +47,13 @@ export const callsOf = <Options extends object>(
 
 export type Calls<Options extends object> = ReturnType<typeof callsOf<Options>>;
 
-/** Calls the API as an integrator with a key does; every answer is held to the OpenAPI document. */
+/** Calls /v1 with a key; every response is compared with the OpenAPI document. */
 export type Client = { key: string } & Calls<{ key?: string | null }>;
 
 export type Agency = Client & { id: string; scope: OrganizationScope };
 
 export type ServiceOptions = {
-  /** What agents may do over /mcp. */
+  /** The tools of /mcp. */
   mcp?: 'off' | 'read' | 'write';
   requestsPerMinute?: number;
   /** Where log lines go; silent without it. */
@@ -61,30 +61,30 @@ export type ServiceOptions = {
   logLevel?: string;
   /** The clock of signed links. */
   now?: () => number;
-  /** Makes this one another instance on that one's database. */
+  /** Another service, whose database this one shares. */
   beside?: Pick<Service, 'url' | 'ownerUrl'>;
-  /** The clock that says how long a key is remembered. */
+  /** The clock of the key cache. */
   keyClock?: () => number;
-  /** The clock that says when a key was used. */
+  /** The clock of the times at which keys were last used. */
   keyDate?: () => number;
 };
 
 export type Service = {
   app: FastifyInstance;
   db: Database;
-  /** As the role that the service works as. */
+  /** Of the database, as the role of the service. */
   url: string;
-  /** As the owner of the schema. */
+  /** Of the database, as the owner of the schema. */
   ownerUrl: string;
   keys: KeyCache;
   storage: FileStorage;
   /** Folder of the service's files. */
   dataDir: string;
   secrets: { current: string; previous?: string };
-  /** A new organization with a key of its own: every test starts with one. */
+  /** A new organization with a key. */
   agency: (name?: string) => Promise<Agency>;
   client: (key: string) => Client;
-  /** Plain SQL, to see what is stored. */
+  /** Runs SQL as the owner of the schema. */
   query: <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
   close: () => Promise<void>;
 };
@@ -105,7 +105,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     url: pooled(database.url, inject('poolerUrl')),
     poolSize: 10,
     maxWaiting: 500,
-    // So long that only what never ends is too slow.
+    // On a slow machine, too, only a statement that never ends is cancelled.
     statementTimeout: 240_000,
   });
   const keys = openKeyCache({
@@ -156,8 +156,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 }
 
 /**
- * Sends a request into the application, and holds the answer to the document.
- * @param watch is told every answer
+ * Injects a request into the application, and compares the response with the document.
+ * @param watch called with every response
  */
 export async function ask(
   app: FastifyInstance,

@@ -1,13 +1,13 @@
-const refused = (message: string) => ({ error: { code: 'UNAUTHORIZED', message } }) as const;
+const unauthorized = (message: string) => ({ error: { code: 'UNAUTHORIZED', message } }) as const;
 
 const HOW = 'Send one key, as `Authorization: Bearer <key>` or as `x-api-key: <key>`.';
 
 /** The bodies of a 401 of /v1. */
 export const UNAUTHORIZED = {
-  noKey: refused(`No API key was found. ${HOW}`),
-  misplaced: (how: string) => refused(`${how} ${HOW}`),
-  incomplete: refused(
+  noKey: unauthorized(`No API key was found. ${HOW}`),
+  misplaced: (how: string) => unauthorized(`${how} ${HOW}`),
+  incomplete: unauthorized(
     'This is not a complete API key: its format or its checksum is wrong. Copy the whole key, from `tcrm_` to the last character.',
   ),
-  notActive: refused('The API key is not valid: it is unknown, expired or revoked.'),
+  notActive: unauthorized('The API key is not valid: it is unknown, expired or revoked.'),
 };
