@@ -1,8 +1,5 @@
-import { getTableColumns, getTableName } from 'drizzle-orm';
-import { PgDialect } from 'drizzle-orm/pg-core';
+import { getTableColumns } from 'drizzle-orm';
 import { beforeAll, describe, expect, test } from 'vitest';
-import * as schema from '../../src/db/tables/index.ts';
-import type { Resource } from '../../src/db/tables/resource.ts';
 import { DOCUMENTED, resolved, SCHEMAS, type Schema } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import {
@@ -114,20 +111,6 @@ test.each(Object.entries(LISTS))(
     ).toEqual([]);
   },
 );
-
-test('no resource exposes its archived records', () => {
-  const isResource = (value: unknown): value is Resource =>
-    typeof value === 'object' && value !== null && 'visible' in value && 'notFound' in value;
-  const archivable = Object.entries(schema).filter(
-    ([, value]) => isResource(value) && 'archivedAt' in value.table,
-  ) as [string, Resource][];
-  expect(archivable.length).toBeGreaterThan(5);
-  for (const [name, { table, visible }] of archivable)
-    expect(
-      new PgDialect({ casing: 'snake_case' }).sqlToQuery(visible).sql,
-      `\`visible\` of ${name} in src/db/tables: isNull(${getTableName(table)}.archivedAt)`,
-    ).toContain('"archived_at" is null');
-});
 
 const idsOf = (data: { id: string }[]): string[] => data.map(({ id }) => id).sort();
 const filtered = Object.entries(lists).filter(

@@ -581,12 +581,19 @@ export const setsOf = <Item>(items: readonly Item[]): Item[][] => {
   return [[], ...items.map((one) => [one]), ...pairs, ...(items.length > 2 ? [[...items]] : [])];
 };
 
+/** The ids of two records that a field of this name refers to. */
+async function referencedIds(agency: Agency, field: string): Promise<[string, string]> {
+  const create = REFERENCES[field];
+  if (!create)
+    throw new Error(`Add ${field} to REFERENCES of ${FILE}, or \`values\` to its filter in LISTED.`);
+  return [(await create(agency, 'Ana')).id, (await create(agency, 'Eva')).id];
+}
+
 /** Each filter with two values of its field, and with the first as the parameter is sent. */
 export async function filterValues(agency: Agency, { filters }: Pick<List, 'filters'>) {
   const found: { name: string; field: string; written: readonly [unknown, unknown]; sent: string }[] = [];
   for (const [name, { field = name, values }] of Object.entries(filters)) {
-    const refer = async () => (await REFERENCES[field]?.(agency, 'Ana'))?.id;
-    const written = values ?? [await refer(), await refer()];
+    const written = values ?? (await referencedIds(agency, field));
     found.push({ name, field, written, sent: String([written[0]].flat().at(-1)) });
   }
   return found;
