@@ -1,26 +1,25 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { distributeDatabase } from '../../src/db/server/distribute.ts';
 import { migrateDatabase, readMigrations } from '../../src/db/server/migrate.ts';
 import {
   administer,
-  createClusterDatabase,
-  createTestDatabase,
   EMPTY_TEMPLATE,
   formCluster,
   nodesOf,
+  ownClusterDatabase,
+  ownDatabase,
   serviceRole,
 } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import { populate } from '../support/operations.ts';
 import { type Service, startService } from '../support/service.ts';
 
-/** The places of the tables; see docs/cluster.md. With TEST_POSTGRES=citus the suite runs on a cluster too. */
+/** How tables are distributed; see docs/cluster.md. With TEST_POSTGRES=citus the suite runs on a cluster too. */
 
-test('every migration runs where the tables are distributed, and distributes its own before their keys', async () => {
-  const database = await createClusterDatabase(inject('serverUrl'));
-  onTestFinished(database.drop);
+test('every migration runs on distributed tables, and new tables are distributed before they get foreign keys', async () => {
+  const database = await ownClusterDatabase();
   const [baseline, ...others] = readMigrations();
   if (!baseline) throw new Error('There is no baseline.');
   await distributeDatabase(database.ownerUrl, [baseline]);
@@ -32,7 +31,7 @@ test('every migration runs where the tables are distributed, and distributes its
   ];
   const added = { tag: '9999_reviews', when: Date.parse('2100-01-01'), hash: 'a'.repeat(64), statements };
   await distributeDatabase(database.ownerUrl, [baseline, ...others, added]);
-  const places = await administer(database.ownerUrl, async (client) => {
+  const types = await administer(database.ownerUrl, async (client) => {
     const { rows } = await client.query<{ name: string; type: string | null }>(
       `select t.table_name as name, citus_table_type as type from information_schema.columns t
         left join citus_tables c on c.table_name = to_regclass(quote_ident(t.table_name))
@@ -40,36 +39,35 @@ test('every migration runs where the tables are distributed, and distributes its
     );
     return new Map(rows.map(({ name, type }) => [name, type]));
   });
-  expect(places.get('reviews')).toBe('distributed');
-  expect(places.get('organizations')).toBe('reference');
-  expect([...places].filter(([, type]) => !/^(distributed|reference)$/.test(type ?? ''))).toEqual([
+  expect(types.get('reviews')).toBe('distributed');
+  expect(types.get('organizations')).toBe('reference');
+  expect([...types].filter(([, type]) => !/^(distributed|reference)$/.test(type ?? ''))).toEqual([
     ['api_keys', 'local'],
   ]);
 });
 
-/** Everything that is stored. */
+/** All stored rows, by table. */
 async function rowsOf(service: Service): Promise<Map<string, string[]>> {
   const tables = await service.query<{ name: string }>(
     `select tablename as name from pg_tables where schemaname = 'public'`,
   );
-  const found = new Map<string, string[]>();
+  const stored = new Map<string, string[]>();
   for (const { name } of tables) {
     const rows = await service.query<{ row: string }>(`select to_jsonb(t)::text as row from ${name} t`);
-    found.set(name, rows.map(({ row }) => row).sort());
+    stored.set(name, rows.map(({ row }) => row).sort());
   }
-  return found;
+  return stored;
 }
 
-async function command(url: string): Promise<string[]> {
+async function runDistribute(url: string): Promise<string[]> {
   const args = ['--import', './src/runtime.js', 'src/cli/distribute.ts'];
   const env = { DATABASE_DIRECT_URL: url, DATABASE_URL: url, PATH: process.env.PATH };
   const { stdout } = await promisify(execFile)(process.execPath, args, { env });
   return stdout.trim().split('\n');
 }
 
-test('a server that becomes the coordinator keeps every row, and serves on', async () => {
-  const database = await createTestDatabase(inject('serverUrl'), EMPTY_TEMPLATE);
-  onTestFinished(database.drop);
+test('a server that becomes the coordinator loses no row, and continues to serve', async () => {
+  const database = await ownDatabase(EMPTY_TEMPLATE);
   await administer(database.ownerUrl, (client) => client.query(serviceRole.rights));
   await migrateDatabase(database.ownerUrl);
   await expect(distributeDatabase(database.ownerUrl)).rejects.toThrow(
@@ -82,15 +80,15 @@ test('a server that becomes the coordinator keeps every row, and serves on', asy
   const before = await rowsOf(service);
 
   await formCluster(nodesOf(database.ownerUrl));
-  const said = await command(database.ownerUrl);
-  expect(said).toContain(`customers: ${before.get('customers')?.length} rows`);
+  const output = await runDistribute(database.ownerUrl);
+  expect(output).toContain(`customers: ${before.get('customers')?.length} rows`);
   expect(await rowsOf(service)).toEqual(before);
   const [local] = await service.query<{ bytes: number }>(
     'select sum(pg_relation_size(split_part(name, $2, 1)::regclass))::int as bytes from unnest($1::text[]) name',
-    [said, ':'],
+    [output, ':'],
   );
   expect(local?.bytes).toBe(0);
-  expect(await command(database.ownerUrl)).toEqual(['Every table is distributed already.']);
+  expect(await runDistribute(database.ownerUrl)).toEqual(['Every table is distributed already.']);
 
   for (const agency of agencies) {
     const total = async () => (await agency.get('/v1/customers')).body.pagination.total;

@@ -1,6 +1,6 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { distributeDatabase } from '../../src/db/server/distribute.ts';
-import { administer, createClusterDatabase } from '../support/databases.ts';
+import { administer, ownClusterDatabase } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import { type DatabaseProxy, startProxy } from '../support/proxy.ts';
 import {
@@ -14,18 +14,16 @@ import {
 import { compare, failures } from '../topologies/ledger.ts';
 import { startTraffic } from '../topologies/traffic.ts';
 
-/** What operators do to a cluster, and what happens to it, under a service that runs as a process. */
+/** What operators do to a cluster, and its failures, while the service runs as a process. */
 
-async function openCluster(lead?: Parameters<typeof createClusterDatabase>[1]) {
-  const database = await createClusterDatabase(inject('serverUrl'), lead);
-  onTestFinished(database.drop);
+async function openCluster(addressOf?: Parameters<typeof ownClusterDatabase>[0]) {
+  const database = await ownClusterDatabase(addressOf);
   await distributeDatabase(database.ownerUrl);
   const instance = await openInstance({
     DATABASE_URL: database.url,
     DATA_DIR: await temporaryFolder(),
     DATABASE_TIMEOUT_MS: '3000',
   });
-  onTestFinished(instance.kill);
   const query = <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> =>
     administer(database.ownerUrl, async (client) => (await client.query<Row>(text, values)).rows);
   return { database, instance, query };
@@ -76,7 +74,7 @@ const contacts = (value: string) => [{ identifierType: 'web', identifierValue: v
 
 type Agency = { id: string; send: Send; customer: string; product: string };
 
-/** Every operation of /v1 that reads, on what the agency has. */
+/** Reads of the agency's records. */
 const reads = ({ customer, product }: Agency): string[] =>
   [
     'customers',
@@ -90,31 +88,34 @@ const reads = ({ customer, product }: Agency): string[] =>
     `catalog/products/${product}`,
   ].map((path) => `/v1/${path}`);
 
-/** Changes, creates and archives; answers with the statuses. */
+/** Creates, changes and archives records; returns the statuses. */
 async function write({ send, customer, product }: Agency, round: string): Promise<number[]> {
-  const created = await send('POST', '/v1/customers', { contacts: contacts(round) });
-  const made = await send('POST', '/v1/catalog/products', { title: round, variants: [{ label: 'Doble' }] });
-  const answers = [
-    created,
-    made,
+  const createdCustomer = await send('POST', '/v1/customers', { contacts: contacts(round) });
+  const createdProduct = await send('POST', '/v1/catalog/products', {
+    title: round,
+    variants: [{ label: 'Doble' }],
+  });
+  const responses = [
+    createdCustomer,
+    createdProduct,
     await send('PATCH', `/v1/customers/${customer}`, { city: round }),
     await send('PATCH', `/v1/customers/${customer}`, { contacts: contacts(`of ${round}`) }),
     await send('PATCH', `/v1/catalog/products/${product}`, { operator: round }),
-    await send('DELETE', `/v1/customers/${created.body?.id ?? customer}`),
-    await send('DELETE', `/v1/catalog/products/${made.body?.id ?? product}`),
+    await send('DELETE', `/v1/customers/${createdCustomer.body?.id ?? customer}`),
+    await send('DELETE', `/v1/catalog/products/${createdProduct.body?.id ?? product}`),
   ];
-  return answers.map(({ status }) => status);
+  return responses.map(({ status }) => status);
 }
 
 const WRITTEN = [201, 201, 200, 200, 200, 200, 200];
 
-test('while one worker is lost, the organizations of the others are served, and its own come back with it', async () => {
+test('while one worker is lost, the organizations of other workers are served; its own are served again when it returns', async () => {
   const here = await administer(inject('serverUrl'), async (client) => {
     const { rows } = await client.query<{ host: string | null }>('select host(inet_client_addr()) as host');
     return rows[0]?.host ?? '127.0.0.1';
   });
   let lost: DatabaseProxy | undefined;
-  // The coordinator knows one worker by a proxy, which is cut: as when its machine is gone.
+  // The coordinator reaches one worker through a proxy; to cut the proxy is to lose the worker.
   const { database, instance, query } = await openCluster(async (url, index) => {
     if (index > 0) return url;
     lost = await startProxy(url, here);
@@ -145,7 +146,7 @@ test('while one worker is lost, the organizations of the others are served, and 
     expect(issued.status).toBe(201);
     expect((await dashboard('DELETE', `${path}/${issued.body.id}`)).status).toBe(200);
   };
-  const found = () => dashboard('POST', '/dashboard/v1/organizations', { name: 'New' });
+  const createOrganization = () => dashboard('POST', '/dashboard/v1/organizations', { name: 'New' });
   const isServed = async (agency: Agency, round: string): Promise<void> => {
     for (const path of reads(agency)) expect((await agency.send('GET', path)).status, path).toBe(200);
     expect(await write(agency, round)).toEqual(WRITTEN);
@@ -155,16 +156,16 @@ test('while one worker is lost, the organizations of the others are served, and 
   lost?.cut();
   for (const agency of groups.others) await isServed(agency, 'lost');
   for (const agency of groups.lost) {
-    const refused = await Promise.all(reads(agency).map((path) => agency.send('GET', path)));
-    for (const { status, body } of refused) expect([status, body]).toEqual([503, SERVICE_UNAVAILABLE]);
+    const rejected = await Promise.all(reads(agency).map((path) => agency.send('GET', path)));
+    for (const { status, body } of rejected) expect([status, body]).toEqual([503, SERVICE_UNAVAILABLE]);
     expect(await write(agency, 'lost')).toEqual(WRITTEN.map(() => 503));
     await issueAndRevoke(agency);
   }
-  expect((await found()).status).toBe(503);
+  expect((await createOrganization()).status).toBe(503);
 
   lost?.mend();
   const all = [...groups.lost, ...groups.others];
   for (const agency of all) await isServed(agency, 'back');
-  expect((await found()).status).toBe(201);
+  expect((await createOrganization()).status).toBe(201);
   expect(await findDrift({ query }, ...all)).toEqual([]);
 });

@@ -8,7 +8,7 @@ export const TEMPLATE = 'crm_template';
 /** Without even the tables. */
 export const EMPTY_TEMPLATE = 'crm_empty';
 
-/** The same server's connection string for another database; with a socket there is no host, so no URL to parse. */
+/** The connection string of another database of the server. With a socket there is no host, so `URL` cannot parse it. */
 export const withDatabase = (url: string, database: string): string =>
   url.replace(/^([a-z]+:\/\/[^/]*\/)[^?]*/, `$1${database}`);
 
@@ -31,7 +31,7 @@ export const serviceRole = (() => {
 export const asService = (url: string): string =>
   url.replace(/^([a-z]+:\/\/)[^/@]*@/, `$1crm_service:${PASSWORD}@`);
 
-/** The same database by way of the pooler, where there is one. */
+/** The same database through the pooler, if there is one. */
 export function pooled(url: string, poolerUrl: string | undefined): string {
   if (poolerUrl === undefined) return url;
   const { database } = new pg.Client({ connectionString: url });
@@ -52,41 +52,38 @@ export async function administer<Result>(
   }
 }
 
-/** Runs the statement in a transaction, which stays open until it is let go or the test ends: its locks are held so long. */
+/** Runs the statement in a transaction that holds its locks until the returned function is called, or the test ends. */
 export async function hold(
   url: string,
   statement: string,
   values: unknown[] = [],
 ): Promise<() => Promise<void>> {
-  const held = Promise.withResolvers<void>();
-  const release = Promise.withResolvers<void>();
-  const holding = administer(url, async (client) => {
+  const locked = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const transaction = administer(url, async (client) => {
     await client.query('begin');
     await client.query(statement, values);
-    held.resolve();
-    await release.promise;
+    locked.resolve();
+    await end.promise;
     await client.query('commit');
   });
-  await Promise.race([held.promise, holding]);
-  const letGo = () => {
-    release.resolve();
-    return holding;
+  await Promise.race([locked.promise, transaction]);
+  const release = () => {
+    end.resolve();
+    return transaction;
   };
-  onTestFinished(letGo);
-  return letGo;
+  onTestFinished(release);
+  return release;
 }
 
-/**
- * Works on the database in one transaction that no trigger follows, as a restore does: for moments of one's own choice, and for
- * what the triggers would otherwise correct.
- */
+/** Runs the work in one transaction without triggers, as a restore does: to set timestamps, and derived data that is wrong. */
 export const withoutTriggers = (
   ownerUrl: string,
   work: (client: pg.Client) => Promise<unknown>,
 ): Promise<void> =>
   administer(ownerUrl, async (client) => {
     await client.query('begin');
-    // On a cluster, its nodes are told too. Elsewhere it is a name without meaning.
+    // On a cluster, the setting reaches all nodes. Elsewhere the name has no meaning.
     await client.query(`set local citus.propagate_set_commands = 'local'`);
     await client.query('set local session_replication_role = replica');
     await work(client);
@@ -99,9 +96,9 @@ export function nodesOf(ownerUrl: string): string[] {
   return [ownerUrl, ...inject('workerUrls').map((worker) => withDatabase(worker, database ?? ''))];
 }
 
-/** How many statements on the database wait for a lock, or sleep, now: on a cluster, on any of its nodes. */
+/** How many statements on the database wait for this kind of event now: on a cluster, on any of its nodes. */
 export async function countAtWork(ownerUrl: string, event: string): Promise<number> {
-  const found = await Promise.all(
+  const results = await Promise.all(
     nodesOf(ownerUrl).map((node) =>
       administer(node, (client) =>
         client.query(
@@ -111,7 +108,7 @@ export async function countAtWork(ownerUrl: string, event: string): Promise<numb
       ),
     ),
   );
-  return found.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
+  return results.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
 }
 
 export type TestDatabase = {
@@ -122,7 +119,7 @@ export type TestDatabase = {
   drop: () => Promise<void>;
 };
 
-/** Citus has processes of its own in a database, which come back, and can have begun to commit for a client that was ended. */
+/** Citus starts its own processes in a database again and again, and can have prepared a commit for a client that has gone. */
 async function dropDatabase(node: string, name: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -130,9 +127,9 @@ async function dropDatabase(node: string, name: string): Promise<void> {
       return;
     } catch (error) {
       if (inject('workerUrls').length === 0 || attempt === 20) throw error;
-      const begun = 'select gid from pg_prepared_xacts where database = $1';
-      const { rows } = await administer(node, (client) => client.query<{ gid: string }>(begun, [name]));
-      // Only then: each connection to the database starts a process of Citus there.
+      const prepared = 'select gid from pg_prepared_xacts where database = $1';
+      const { rows } = await administer(node, (client) => client.query<{ gid: string }>(prepared, [name]));
+      // Not without need: each connection to the database starts a process of Citus there.
       if (rows.length > 0)
         await administer(withDatabase(node, name), async (client) => {
           for (const { gid } of rows) await client.query(`rollback prepared '${gid}'`);
@@ -141,11 +138,11 @@ async function dropDatabase(node: string, name: string): Promise<void> {
   }
 }
 
-/** A database of its own, as the template is; on a cluster one on every node. */
+/** A copy of the template; on a cluster, one on every node. */
 export async function createTestDatabase(serverUrl: string, template = TEMPLATE): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   const nodes = [serverUrl, ...inject('workerUrls')];
-  // A process of Citus in the template is in the way.
+  // A template that a process of Citus is connected to cannot be copied.
   const endAll = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${template.split(' ')[0]}'`;
   for (const node of nodes)
     await administer(node, async (client) => {
@@ -169,7 +166,14 @@ export async function createTestDatabase(serverUrl: string, template = TEMPLATE)
   };
 }
 
-/** Makes the databases, of the coordinator first, those of one cluster. */
+/** A database for one test, which ends with it. */
+export async function ownDatabase(template?: string): Promise<TestDatabase> {
+  const database = await createTestDatabase(inject('serverUrl'), template);
+  onTestFinished(database.drop);
+  return database;
+}
+
+/** Joins the nodes' databases to one cluster; the coordinator's comes first. */
 export async function formCluster([coordinator = '', ...workers]: string[]): Promise<void> {
   for (const node of [coordinator, ...workers])
     await administer(node, (client) => client.query('create extension citus'));
@@ -180,22 +184,21 @@ export async function formCluster([coordinator = '', ...workers]: string[]): Pro
     };
     await add(coordinator, 'select citus_set_coordinator_host($1, $2)');
     for (const worker of workers) await add(worker, 'select citus_add_node($1, $2)');
-    // Enough to have some on each; every database of the tests has them all.
+    // Few, because every database of the tests has so many of each table; enough for one on each worker.
     await client.query(`alter database ${client.database} set citus.shard_count = 4`);
   });
 }
 
 /**
- * A database on every node of the cluster, without tables.
- * @param lead gives the address under which the nodes know a worker, where that is not its own
+ * A database for one test on every node of the cluster, without tables.
+ * @param addressOf the address under which the nodes know a worker, if it is not the worker's own
  */
-export async function createClusterDatabase(
-  serverUrl: string,
-  lead: (workerUrl: string, index: number) => Promise<string> = async (url) => url,
+export async function ownClusterDatabase(
+  addressOf: (workerUrl: string, index: number) => Promise<string> = async (url) => url,
 ): Promise<TestDatabase> {
-  const database = await createTestDatabase(serverUrl, EMPTY_TEMPLATE);
+  const database = await ownDatabase(EMPTY_TEMPLATE);
   const [coordinator = '', ...workers] = nodesOf(database.ownerUrl);
-  await formCluster([coordinator, ...(await Promise.all(workers.map(lead)))]);
+  await formCluster([coordinator, ...(await Promise.all(workers.map(addressOf)))]);
   await administer(database.ownerUrl, (client) => client.query(serviceRole.rights));
   return database;
 }

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 
-/** What strangers and careless clients do to a port, each until the test ends. */
+/** What attackers and careless clients do to a port, until the test ends. */
 
 type Target = { port: number; key: string };
 export type Attack = (target: Target) => void;
@@ -13,8 +13,8 @@ function open({ port }: Target): Socket {
   return socket;
 }
 
-/** So many connections, each opened again when it ends. */
-function hold(target: Target, count: number, begin: (socket: Socket) => void): void {
+/** Keeps so many connections open: one that ends is opened again. */
+function connectAll(target: Target, count: number, begin: (socket: Socket) => void): void {
   let isOver = false;
   onTestFinished(() => {
     isOver = true;
@@ -30,11 +30,11 @@ function hold(target: Target, count: number, begin: (socket: Socket) => void): v
   for (let index = 0; index < count; index += 1) one();
 }
 
-/** Sends the text of each again and again, and takes what comes. */
+/** Sends the text over each connection again and again, and reads the responses. */
 const repeat =
   (count: number, everyMs: number, text: (key: string) => string): Attack =>
   (target) =>
-    hold(target, count, (socket) => {
+    connectAll(target, count, (socket) => {
       const send = () => void socket.write(text(target.key));
       const timer = setInterval(send, everyMs);
       socket.on('close', () => clearInterval(timer)).resume();
@@ -46,11 +46,11 @@ const get = (path: string, key: string): string =>
 const post = (key: string, length: number): string =>
   `POST /v1/customers HTTP/1.1\r\nHost: x\r\nx-api-key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
 
-/** Asks, and takes nothing of the response. */
-export const takeNothing =
+/** Sends a request on each connection, and reads nothing of the response. */
+const readNothing =
   (count: number, path: string): Attack =>
   (target) =>
-    hold(target, count, (socket) => void socket.pause().write(get(path, target.key)));
+    connectAll(target, count, (socket) => void socket.pause().write(get(path, target.key)));
 
 const LISTS = `{"contacts":[${Array(349_000).fill('[]').join(',')}]}`;
 const SHORT_HEADERS = Array.from({ length: 700 }, (_, index) => `a${index}: b\r\n`)
@@ -60,34 +60,39 @@ const SHORT_HEADERS = Array.from({ length: 700 }, (_, index) => `a${index}: b\r\
 export const silence =
   (count: number): Attack =>
   (target) =>
-    hold(target, count, () => undefined);
+    connectAll(target, count, () => undefined);
+
+/** Sends the body of each request byte by byte, so that the request never ends. */
+export const trickle =
+  (count: number): Attack =>
+  (target) =>
+    connectAll(target, count, (socket) => {
+      socket.write(post(target.key, 1_000_000));
+      const timer = setInterval(() => socket.write(' '), 100);
+      socket.on('close', () => clearInterval(timer)).resume();
+    });
 
 const unknownPaths = (count: number): Attack => repeat(count, 1_000, () => get('/nothing', ''));
 
 export const ATTACKS: Record<string, Attack> = {
   'a flood of searches of one agency': repeat(200, 5, (key) => get('/v1/customers?query=a', key)),
   '1,500 pipelined searches': (target) =>
-    hold(
+    connectAll(
       target,
       4,
       (socket) => void socket.resume().write(get('/v1/customers?query=a', target.key).repeat(1_500)),
     ),
   'six bodies of 1 MiB of empty lists': repeat(6, 300, (key) => post(key, LISTS.length) + LISTS),
-  '200 bodies that trickle': (target) =>
-    hold(target, 200, (socket) => {
-      socket.write(post(target.key, 1_000_000));
-      const timer = setInterval(() => socket.write(' '), 100);
-      socket.on('close', () => clearInterval(timer)).resume();
-    }),
+  '200 bodies that trickle': trickle(200),
   'pipelined nonsense': repeat(50, 50, (key) => `${get('/v1/team', key)}NO HTTP\r\n\r\n`.repeat(50)),
   '5,000 unfinished headers': (target) =>
-    hold(target, 5_000, (socket) => void socket.write(`GET / HTTP/1.1\r\nHost: x\r\n${SHORT_HEADERS}`)),
-  '1,500 silent connections, and 1,500 that ask for an unknown path': (target) => {
+    connectAll(target, 5_000, (socket) => void socket.write(`GET / HTTP/1.1\r\nHost: x\r\n${SHORT_HEADERS}`)),
+  '1,500 silent connections, and 1,500 that request an unknown path': (target) => {
     silence(1_500)(target);
     unknownPaths(1_500)(target);
   },
-  '200 that take nothing of the reference page’s program': takeNothing(200, '/docs/js/scalar.js'),
-  '60 that take nothing of 7 MB': takeNothing(60, '/v1/catalog/products?limit=28'),
-  '200 that take nothing of 24 MB': takeNothing(200, '/v1/catalog/products?limit=100'),
-  '400 that take nothing of 24 MB': takeNothing(400, '/v1/catalog/products?limit=100'),
+  '200 that read nothing of the reference page’s script': readNothing(200, '/docs/js/scalar.js'),
+  '60 that read nothing of 7 MB': readNothing(60, '/v1/catalog/products?limit=28'),
+  '200 that read nothing of 24 MB': readNothing(200, '/v1/catalog/products?limit=100'),
+  '400 that read nothing of 24 MB': readNothing(400, '/v1/catalog/products?limit=100'),
 };

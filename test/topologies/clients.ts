@@ -2,29 +2,29 @@ import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 
-/** Clients that do nothing wrong: each has one connection, and pauses between its requests. */
+/** Well-behaved clients: each has one connection, and pauses between its requests. */
 export type Clients = {
   requests: () => number;
-  /** What was no 200. */
+  /** Statuses other than 200, and errors of connections. */
   failures: string[];
   stop: () => Promise<void>;
 };
 
 function get(port: number, key: string, agent: Agent): Promise<string> {
   return new Promise((done) => {
-    const sent = request({
+    const outgoing = request({
       host: '127.0.0.1',
       port,
       path: '/v1/customers?limit=5',
       agent,
       headers: { 'x-api-key': key },
     });
-    sent.on('error', ({ message }) => done(message));
-    sent.on('response', (response) => {
+    outgoing.on('error', ({ message }) => done(message));
+    outgoing.on('response', (response) => {
       response.on('error', ({ message }) => done(message));
       response.resume().on('end', () => done(String(response.statusCode)));
     });
-    sent.end();
+    outgoing.end();
   });
 }
 

@@ -12,7 +12,7 @@ import { freePort, type ServiceProcess, startProcess } from '../support/process.
 
 export const TOKEN = 'dashboard-token-of-the-fault-tests-0001';
 
-/** An instance of the service as a process, on ports that it keeps when it is started again. */
+/** An instance of the service as a process. It has the same ports after every start. */
 export type Instance = {
   port: number;
   dashboardPort: number;
@@ -21,13 +21,14 @@ export type Instance = {
   kill: () => Promise<void>;
 };
 
-/** A folder that goes with the test. */
+/** A folder that is deleted with the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'crm-topology-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
+/** Starts an instance, which ends with the test. */
 export async function openInstance(
   environment: Record<string, string>,
   launch: (environment: Record<string, string>) => ServiceProcess = startProcess,
@@ -58,6 +59,7 @@ export async function openInstance(
       await instance.process().ended;
     },
   };
+  onTestFinished(instance.kill);
   await instance.start();
   return instance;
 }
@@ -73,11 +75,11 @@ export async function openAgency(url: string): Promise<{ id: string; key: string
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are asserted against, field by field.
-type Answer = { status: number; body: any };
+// biome-ignore lint/suspicious/noExplicitAny: tests assert on the fields of a response.
+type Response = { status: number; body: any };
 
-/** Sends one request and never a second: a connection that breaks is an answer too, of status 0. */
-export type Send = (method: string, path: string, body?: object) => Promise<Answer>;
+/** Sends one request and never retries: a connection that breaks is a response of status 0. */
+export type Send = (method: string, path: string, body?: object) => Promise<Response>;
 
 export const clientOf =
   (port: number, headers: Record<string, string>): Send =>
@@ -90,7 +92,7 @@ export const clientOf =
         ...(body && { body: isForm ? body : JSON.stringify(body) }),
       });
       const text = await response.text();
-      // A balancer answers in HTML.
+      // A load balancer's own errors are HTML.
       const isJson = /json/.test(response.headers.get('content-type') ?? '');
       return { status: response.status, body: isJson ? JSON.parse(text) : text };
     } catch (error) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, inject, onTestFinished, test } from 'vitest';
-import { createTestDatabase } from '../support/databases.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { ownDatabase } from '../support/databases.ts';
 import { clientOf, openAgency, openInstance, type Send, TOKEN, temporaryFolder } from './instance.ts';
 import { compare, failures } from './ledger.ts';
 import { startTraffic } from './traffic.ts';
@@ -9,7 +9,7 @@ import { startTraffic } from './traffic.ts';
 const KILLS = 10;
 const SIZE = 2 * 1024 * 1024;
 
-/** The name over and over: of a part it can be told that it is one. */
+/** The name again and again, so that a part of the file is not equal to the file. */
 const contentOf = (name: string): string => ''.padEnd(SIZE, `${name}\n`);
 
 function formOf(name: string): FormData {
@@ -19,11 +19,11 @@ function formOf(name: string): FormData {
   return form;
 }
 
-/** A quote to attach files to; its path. */
-async function furnish(send: Send, organization: string): Promise<{ quote: string; path: string }> {
+/** Creates a quote, to which files can be attached. */
+async function createQuote(send: Send, organization: string): Promise<{ quote: string; path: string }> {
   const root = `/dashboard/v1/organizations/${organization}`;
   const [opportunity, quote] = [randomUUID(), randomUUID()];
-  const answers = [
+  const responses = [
     await send('PUT', `${root}/opportunities/${opportunity}`, { salesStage: 'proposal' }),
     await send('PUT', `${root}/quotes/${quote}`, {
       opportunityId: opportunity,
@@ -31,18 +31,16 @@ async function furnish(send: Send, organization: string): Promise<{ quote: strin
       status: 'published',
     }),
   ];
-  expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+  expect(responses.map(({ status }) => status)).toEqual([201, 201]);
   return { quote, path: `${root}/quotes/${quote}/attachments` };
 }
 
-test(`${KILLS} SIGKILLs of the service lose no acknowledged write and no acknowledged file, and leave none in part`, async () => {
-  const database = await createTestDatabase(inject('serverUrl'));
-  onTestFinished(database.drop);
+test(`${KILLS} SIGKILLs of the service lose no acknowledged write and no acknowledged file, and leave no partial file`, async () => {
+  const database = await ownDatabase();
   const agency = await openAgency(database.url);
   const instance = await openInstance({ DATABASE_URL: database.url, DATA_DIR: await temporaryFolder() });
-  onTestFinished(instance.kill);
   const dashboard = clientOf(instance.dashboardPort, { authorization: `Bearer ${TOKEN}` });
-  const { quote, path } = await furnish(dashboard, agency.id);
+  const { quote, path } = await createQuote(dashboard, agency.id);
 
   const traffic = startTraffic(instance.port, agency.key, 4);
   onTestFinished(traffic.stop);
@@ -50,8 +48,8 @@ test(`${KILLS} SIGKILLs of the service lose no acknowledged write and no acknowl
   const acknowledged = new Set<string>();
   let failed = 0;
   const uploading = [1, 2, 3].map(async (client) => {
-    for (let turn = 0; !stop.signal.aborted; turn += 1) {
-      const name = `file-${client}-${turn}`;
+    for (let index = 0; !stop.signal.aborted; index += 1) {
+      const name = `file-${client}-${index}`;
       const { status } = await dashboard('POST', path, formOf(name));
       if (status === 201) acknowledged.add(name);
       else {

@@ -3,53 +3,54 @@ import { expect } from 'vitest';
 import { administer } from '../support/databases.ts';
 import { clientOf, type Send } from './instance.ts';
 
-/** What clients were told of their writes, to compare with what is stored. */
+/** The outcomes of clients' writes, to compare with the stored rows. */
 
-/** One customer of one client. What is not known for sure was answered with a 503, or with nothing. */
+/** One customer of one client. A write of unknown outcome had the status 503, or no response. */
 type Written = {
-  /** The first contact, by which a create is found whose answer was lost. */
+  /** The first contact: it finds the customer of a create whose response was lost. */
   contact: string;
   id: string | undefined;
   /** The last name that was acknowledged. */
   name: string;
-  /** Names sent after that one, of which nobody knows. */
-  perhaps: string[];
-  archived: 'no' | 'perhaps' | 'yes';
+  /** Later names, of unknown outcome. */
+  unknownNames: string[];
+  archived: 'no' | 'unknown' | 'yes';
 };
 
 export type Ledger = {
   customers: Written[];
   acknowledged: number;
   /** By status: 0 is a connection that broke. */
-  answers: Map<number, number>;
+  statuses: Map<number, number>;
 };
 
-export const openLedger = (): Ledger => ({ customers: [], acknowledged: 0, answers: new Map() });
+export const openLedger = (): Ledger => ({ customers: [], acknowledged: 0, statuses: new Map() });
 
 /** Statuses other than success, with their number. */
-export const failures = ({ answers }: Ledger): [number, number][] =>
-  [...answers].filter(([status]) => status < 200 || status > 299);
+export const failures = ({ statuses }: Ledger): [number, number][] =>
+  [...statuses].filter(([status]) => status < 200 || status > 299);
 
 let clients = 0;
 
-/** Creates, changes, reads and archives customers until it is told to stop. */
+/** Creates, changes, reads and archives customers until the signal. */
 export async function writeUntil(stop: AbortSignal, send: Send, ledger: Ledger): Promise<void> {
   clients += 1;
   const client = clients;
-  const ask: Send = async (method, path, body) => {
-    const answer = await send(method, path, body);
-    ledger.answers.set(answer.status, (ledger.answers.get(answer.status) ?? 0) + 1);
-    if (method !== 'GET' && answer.status >= 200 && answer.status < 300) ledger.acknowledged += 1;
-    // Nobody listens: to ask at once would only keep the machine busy.
-    if (answer.status === 0) await pause(20);
-    return answer;
+  const request: Send = async (method, path, body) => {
+    const response = await send(method, path, body);
+    const { status } = response;
+    ledger.statuses.set(status, (ledger.statuses.get(status) ?? 0) + 1);
+    if (method !== 'GET' && status >= 200 && status < 300) ledger.acknowledged += 1;
+    // The port is closed: an immediate retry would only load the machine.
+    if (status === 0) await pause(20);
+    return response;
   };
 
-  for (let turn = 0; !stop.aborted; turn += 1) {
-    const contact = `client-${client}-${turn}`;
-    const written: Written = { contact, id: undefined, name: 'created', perhaps: [], archived: 'no' };
+  for (let index = 0; !stop.aborted; index += 1) {
+    const contact = `client-${client}-${index}`;
+    const written: Written = { contact, id: undefined, name: 'created', unknownNames: [], archived: 'no' };
     ledger.customers.push(written);
-    const created = await ask('POST', '/v1/customers', {
+    const created = await request('POST', '/v1/customers', {
       firstName: 'created',
       contacts: [contact, `${contact}-second`].map((identifierValue) => ({
         identifierType: 'web',
@@ -61,21 +62,21 @@ export async function writeUntil(stop: AbortSignal, send: Send, ledger: Ledger):
     const path = `/v1/customers/${written.id}`;
     for (let change = 0; change < 3 && !stop.aborted; change += 1) {
       const name = `changed ${change}`;
-      const { status } = await ask('PATCH', path, { firstName: name });
-      if (status === 200) Object.assign(written, { name, perhaps: [] });
-      else written.perhaps.push(name);
-      await ask('GET', path);
+      const { status } = await request('PATCH', path, { firstName: name });
+      if (status === 200) Object.assign(written, { name, unknownNames: [] });
+      else written.unknownNames.push(name);
+      await request('GET', path);
     }
-    await ask('GET', '/v1/customers?limit=5');
-    if (turn % 4 !== 0) continue;
-    const { status } = await ask('DELETE', path);
-    written.archived = status === 200 || status === 204 ? 'yes' : 'perhaps';
+    await request('GET', '/v1/customers?limit=5');
+    if (index % 4 !== 0) continue;
+    const { status } = await request('DELETE', path);
+    written.archived = status === 200 || status === 204 ? 'yes' : 'unknown';
   }
 }
 
 type Stored = { id: string; name: string; archived: boolean; contacts: string[]; total: number };
 
-/** Holds what is stored to what was acknowledged: nothing lost, nothing half-written, nothing twice, nothing else. */
+/** Expects every acknowledged write in the stored rows: none lost, partial or duplicated, and no others. */
 export async function compare(
   ledger: Ledger,
   agency: { id: string; key: string },
@@ -102,13 +103,13 @@ export async function compare(
       if (written.id !== undefined) wrong.push({ lost: written });
       continue;
     }
-    const names = [written.name, ...written.perhaps];
+    const names = [written.name, ...written.unknownNames];
     const isRight =
       (written.id ?? row.id) === row.id &&
       names.includes(row.name) &&
       row.contacts.length === 2 &&
       row.contacts[1] === `${written.contact}-second` &&
-      (written.archived === 'perhaps' || row.archived === (written.archived === 'yes'));
+      (written.archived === 'unknown' || row.archived === (written.archived === 'yes'));
     if (!isRight) wrong.push({ written, row });
   }
   expect(wrong).toEqual([]);

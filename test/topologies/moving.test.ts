@@ -24,7 +24,7 @@ type Side = 'old' | 'new';
 type Block = { side: string; role: string; text: string };
 
 const GUIDE = readFileSync(new URL('../../docs/moving-an-agency.md', import.meta.url), 'utf8');
-/** ```sql, the database, and what the recipe does with the answer. The block of the first step needs a restart. */
+/** After ```sql stand the database and what the operator does with the result. The first step's block is left out: it needs a restart. */
 const BLOCKS: Block[] = [...GUIDE.matchAll(/^```sql (\w+) ?(.*)\n([^`]*)```$/gm)].map(
   ([, side = '', role = '', text = '']) => ({ side, role, text }),
 );
@@ -36,7 +36,7 @@ async function install(settings: Record<string, string>): Promise<Installation> 
   const server = await startEmbeddedPostgres(folder, settings);
   onTestFinished(server.stop);
   await migrateDatabase(server.url);
-  // The servers of root run as nobody, and the new one connects to the old one.
+  // Started by root, the servers run as nobody, and the new one connects to the old one.
   await appendFile(join(folder, 'pg_ident.conf'), 'service "nobody" all\n');
   const client = new pg.Client(server.url);
   await client.connect();
@@ -47,7 +47,7 @@ async function install(settings: Record<string, string>): Promise<Installation> 
   return { client, db, url: `host=${server.host} user=postgres dbname=postgres` };
 }
 
-/** Creates and changes customers until told to stop. */
+/** Creates and changes customers until the signal. */
 async function writeUntil(stop: AbortSignal, scope: OrganizationScope): Promise<number> {
   let written = 0;
   for (; !stop.aborted; written += 1) {
@@ -85,7 +85,7 @@ test('every write is there after the move, and another agency notices nothing', 
   const writing = [1, 2, 3, 4].map(() => writeUntil(stop.signal, moved));
   const writingBeside = writeUntil(stop.signal, staying);
 
-  /** The answers of the blocks `as NAME`. */
+  /** The results of the blocks `as NAME`. */
   const known: Record<string, string> = {};
   const run = async (side: Side, text: string) => {
     const names = Object.entries({ ORGANIZATION: MOVED, OLD: old.url, ...known });
@@ -108,7 +108,7 @@ test('every write is there after the move, and another agency notices nothing', 
     'old',
   ]);
   const commit = Promise.withResolvers<void>();
-  /** Resolves when it has begun; it is committed later. */
+  /** Resolves when the write has begun; `commit` ends it. */
   const beginWrite = () =>
     new Promise<void>((begun, fail) => {
       inTransaction(moved, async (scope) => {
@@ -121,7 +121,7 @@ test('every write is there after the move, and another agency notices nothing', 
   let before: unknown;
   for (const { side, role, text } of BLOCKS) {
     if (role === 'as moment') {
-      // The balancer sends nobody any more. One write has begun, and is not committed.
+      // The load balancer sends no more requests. One write has begun, and is not committed.
       stop.abort();
       written = (await Promise.all(writing)).reduce((sum, count) => sum + count, 0);
       await beginWrite();
@@ -132,15 +132,15 @@ test('every write is there after the move, and another agency notices nothing', 
       expect(there.length).toBeGreaterThan(12);
       expect(here).toEqual(there);
     } else if (role.startsWith('until ')) {
-      const answers: string[] = [];
+      const results: string[] = [];
       const isOver = async () => {
-        answers.push(String((await run(side as Side, text))[0]?.[0]));
-        // Asked once at least, the recipe has had to wait for it.
+        results.push(String((await run(side as Side, text))[0]?.[0]));
+        // After the first result, so that the recipe had to wait for the write.
         if ('MOMENT' in known) commit.resolve();
-        return answers.at(-1) === role.slice(6);
+        return results.at(-1) === role.slice(6);
       };
       await vi.waitUntil(isOver, { timeout: 300_000, interval: 50 });
-      if (text.includes('MOMENT')) expect(answers[0]).not.toBe('0');
+      if (text.includes('MOMENT')) expect(results[0]).not.toBe('0');
     } else {
       const [row] = await run(side as Side, text);
       if (role.startsWith('as ')) known[role.slice(3).toUpperCase()] = String(row?.[0]);
@@ -150,7 +150,7 @@ test('every write is there after the move, and another agency notices nothing', 
   const arrived = scopeTo(installations.new.db, MOVED);
   expect(await read(arrived)).toEqual(before);
   expect(written).toBeGreaterThan(0);
-  await annotate(`${written} customers were written meanwhile`);
+  await annotate(`${written} customers were written during the move`);
   expect((await findKeys(installations.new.db, [hashKey(key)])).size).toBe(1);
   expect((await findKeys(old.db, [hashKey(key)])).size).toBe(0);
   const { id } = parseJson(await createCustomer(arrived, { firstName: 'Eva', contacts: [], tags: [] }));

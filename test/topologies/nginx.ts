@@ -9,14 +9,14 @@ import { type Program, startProgram } from './program.ts';
 
 const run = promisify(execFile);
 
-/** The nginx that is shipped, before instances on this machine; it ends with the test. */
+/** nginx with the configuration of deploy/, in front of instances on this machine; it ends with the test. */
 export type Front = {
   port: number;
   tlsPort: number;
   dashboardPort: number;
-  /** For certificates; empty. */
+  /** An empty folder for certificates. */
   tls: string;
-  /** Where it keeps what clients do not take. */
+  /** The folder of its temporary files: what clients have not read yet. */
   spool: string;
   /** Whether each instance gets requests, in their order. */
   up: () => Promise<boolean[]>;
@@ -25,8 +25,8 @@ export type Front = {
 
 const SHIPPED = new URL('../../deploy/nginx.conf', import.meta.url);
 
-/** What is shipped, with addresses and folders of this machine. */
-async function shippedFor(instances: readonly Instance[], front: Omit<Front, 'up' | 'restart'>) {
+/** The configuration of deploy/, with addresses and folders of this machine. */
+async function configurationFor(instances: readonly Instance[], front: Omit<Front, 'up' | 'restart'>) {
   let text = await readFile(SHIPPED, 'utf8');
   const replace = (shipped: string, here: string): void => {
     if (!text.includes(shipped)) throw new Error(`deploy/nginx.conf has no "${shipped}".`);
@@ -53,21 +53,21 @@ async function shippedFor(instances: readonly Instance[], front: Omit<Front, 'up
   return text;
 }
 
-/** How many requests the instance has had so far. */
+/** How many requests the instance has received so far. */
 async function countRequests({ dashboardPort }: Instance): Promise<number> {
   const metrics = await (await fetch(`http://127.0.0.1:${dashboardPort}/metrics`)).text();
   const counts = metrics.matchAll(/^http_requests_total\{.*\} (\d+)$/gm);
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** @param spoolMiB the size of the disk of its spool, where it has one of its own: as root */
+/** @param spoolMiB gives the spool a disk of its own of this size: needs root */
 export async function startFront(instances: readonly Instance[], spoolMiB?: number): Promise<Front> {
   const folder = await temporaryFolder();
   const [tls, file] = [join(folder, 'tls'), join(folder, 'nginx.conf')];
   // On a disk: temporary folders can be in memory.
   const spool = await mkdtemp('/var/tmp/crm-spool-');
   onTestFinished(() => rm(spool, { recursive: true, force: true }));
-  // Its workers are of another user, where it is started by root.
+  // As root, nginx runs its workers as another user.
   await chmod(folder, 0o755);
   await mkdir(tls);
   await chmod(spool, 0o755);
@@ -83,7 +83,7 @@ export async function startFront(instances: readonly Instance[], spoolMiB?: numb
     Number(await freePort()),
   ];
   const front = { port, tlsPort, dashboardPort, tls, spool };
-  await writeFile(file, await shippedFor(instances, front));
+  await writeFile(file, await configurationFor(instances, front));
   const settings = `daemon off; pid ${folder}/pid; error_log stderr notice;`;
   const start = (): Promise<Program> =>
     startProgram(

@@ -16,7 +16,7 @@ export type Pair = {
   primaryUrl: string;
   standbyUrl: string;
   killPrimary: () => Promise<void>;
-  /** Makes the standby a primary, which waits for no other. */
+  /** Makes the standby a primary, without a standby of its own. */
   promote: () => Promise<void>;
 };
 
@@ -29,10 +29,10 @@ async function findPrograms(): Promise<string> {
     ['pg_basebackup', 'postgres'].every((name) => existsSync(join(folder, name))),
   );
   if (found !== undefined) return found;
-  throw new Error('PostgreSQL with pg_basebackup is missing: apt-get install postgresql.');
+  throw new Error('PostgreSQL with pg_basebackup was not found: apt-get install postgresql.');
 }
 
-/** PostgreSQL refuses to be root. */
+/** PostgreSQL does not run as root. */
 async function findUser(): Promise<{ uid: number; gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const id = async (flag: string) => Number((await run('id', [flag, 'nobody'])).stdout);

@@ -14,7 +14,7 @@ const KILLS = 20;
 const CLIENTS = 8;
 
 let data: string;
-/** Durable, as in production: unlike the server of the other tests. */
+/** Durable, as in production: the server of the other tests has no fsync. */
 let server: EmbeddedPostgres;
 beforeAll(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'crm-kills-'));
@@ -31,11 +31,11 @@ beforeAll(async () => {
 async function kill(): Promise<void> {
   const [pid] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n');
   process.kill(Number(pid), 'SIGKILL');
-  // Nothing is left to stop; this lets go of the data.
+  // The process is gone; this releases the data directory.
   await server.stop().catch(() => undefined);
 }
 
-/** Its orphans keep the shared memory for a moment. */
+/** The killed server's child processes use the shared memory a little longer. */
 async function restart(): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -48,13 +48,12 @@ async function restart(): Promise<void> {
   }
 }
 
-test(`${KILLS} SIGKILLs of PostgreSQL lose no acknowledged write, and the service goes on by itself`, async () => {
+test(`${KILLS} SIGKILLs of PostgreSQL lose no acknowledged write, and the service recovers by itself`, async () => {
   const agency = await openAgency(asService(server.url));
   const instance = await openInstance({
     DATABASE_URL: asService(server.url),
     DATA_DIR: await temporaryFolder(),
   });
-  onTestFinished(instance.kill);
   const { child } = instance.process();
   const traffic = startTraffic(instance.port, agency.key, CLIENTS);
   onTestFinished(traffic.stop);
@@ -68,8 +67,8 @@ test(`${KILLS} SIGKILLs of PostgreSQL lose no acknowledged write, and the servic
   expect(child.exitCode).toBeNull();
   expect(failures(traffic.ledger).map(([status]) => status)).toEqual([503]);
   await compare(traffic.ledger, agency, server.url, instance.port);
-  const { acknowledged, answers } = traffic.ledger;
+  const { acknowledged, statuses } = traffic.ledger;
   process.stdout.write(
-    `${KILLS} SIGKILLs of PostgreSQL: ${acknowledged} writes acknowledged, 0 lost; answers ${JSON.stringify([...answers])}\n`,
+    `${KILLS} SIGKILLs of PostgreSQL: ${acknowledged} writes acknowledged, 0 lost; statuses ${JSON.stringify([...statuses])}\n`,
   );
 });

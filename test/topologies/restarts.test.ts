@@ -1,5 +1,5 @@
-import { expect, inject, onTestFinished, test } from 'vitest';
-import { createTestDatabase } from '../support/databases.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { ownDatabase } from '../support/databases.ts';
 import { clientOf, openAgency, openInstance, temporaryFolder } from './instance.ts';
 import { compare, failures } from './ledger.ts';
 import { startFront } from './nginx.ts';
@@ -9,18 +9,16 @@ const RESTARTS = 10;
 const REQUESTS = 30_000;
 const CLIENTS = 16;
 
-/** Three instances behind the nginx that is shipped, all in use. */
+/** Three instances behind the nginx configuration of deploy/, all in use. */
 async function startInstances() {
-  const database = await createTestDatabase(inject('serverUrl'));
-  onTestFinished(database.drop);
+  const database = await ownDatabase();
   const agency = await openAgency(database.url);
   const environment = { DATABASE_URL: database.url, DATA_DIR: await temporaryFolder() };
-  const open = async () => {
-    const instance = await openInstance(environment);
-    onTestFinished(instance.kill);
-    return instance;
-  };
-  const instances = [await open(), await open(), await open()];
+  const instances = [
+    await openInstance(environment),
+    await openInstance(environment),
+    await openInstance(environment),
+  ];
   const front = await startFront(instances);
   const allUp = () => expect.poll(front.up, { timeout: 60_000, interval: 50 }).toEqual([true, true, true]);
   await allUp();
@@ -46,7 +44,7 @@ test(`of three instances behind nginx, restarted in turn ${RESTARTS} times, none
   process.stdout.write(`${RESTARTS} restarts, ${traffic.requests()} requests, 0 failed\n`);
 });
 
-test('an instance that is killed costs no read: nginx asks another one', async () => {
+test('a killed instance makes no read fail: nginx sends it to another one', async () => {
   const { agency, instances, front, allUp } = await startInstances();
   const statuses: number[] = [];
   let isOver = false;
@@ -73,7 +71,7 @@ test('an instance that is killed costs no read: nginx asks another one', async (
   expect(statuses.filter((status) => status !== 200)).toEqual([]);
 });
 
-test('an answer that nginx compresses has a tag that If-None-Match and If-Match take', async () => {
+test('a response that nginx compresses has a tag that If-None-Match and If-Match accept', async () => {
   const { agency, front } = await startInstances();
   const address = `http://127.0.0.1:${front.port}/v1/customers`;
   const send = (url: string, method = 'GET', headers: Record<string, string> = {}, body?: object) =>
@@ -83,15 +81,13 @@ test('an answer that nginx compresses has a tag that If-None-Match and If-Match 
       ...(body && { body: JSON.stringify(body) }),
     });
   const contacts = [{ identifierType: 'email', identifierValue: 'ana@example.com' }];
-  const sent = { firstName: 'Ana', summary: 'Patagonia '.repeat(200), contacts };
-  const made = (await (await send(address, 'POST', {}, sent)).json()) as {
-    id: string;
-  };
-  const url = `${address}/${made.id}`;
+  const ana = { firstName: 'Ana', summary: 'Patagonia '.repeat(200), contacts };
+  const created = (await (await send(address, 'POST', {}, ana)).json()) as { id: string };
+  const url = `${address}/${created.id}`;
 
   const read = await send(url, 'GET', { 'accept-encoding': 'gzip' });
   expect(read.headers.get('content-encoding')).toBe('gzip');
-  expect(await read.json()).toEqual(made);
+  expect(await read.json()).toEqual(created);
   const weak = String(read.headers.get('etag'));
   expect(weak).toMatch(/^W\/"/);
   expect((await send(url, 'GET', { 'if-none-match': weak })).status).toBe(304);

@@ -8,11 +8,11 @@ import { compare, failures } from './ledger.ts';
 import { startPair } from './pair.ts';
 import { startTraffic } from './traffic.ts';
 
-/** The primary dies under load, its synchronous standby takes over behind the same address. */
+/** The primary dies under load, and its synchronous standby takes over behind the same address. */
 
 const CLIENTS = 8;
 
-/** Creates customers with an Idempotency-Key until told to stop; what it was not told of, it asks again. */
+/** Creates customers with an Idempotency-Key until the signal; `settle` retries those of unknown outcome. */
 async function createUntil(stop: AbortSignal, port: number, key: string) {
   const unknown: { contact: string; idempotencyKey: string; message: string }[] = [];
   let created = 0;
@@ -43,7 +43,7 @@ async function issueAndRevoke(send: Send, organization: string): Promise<string>
   return issued.body.key;
 }
 
-test('a standby that takes over has every acknowledged write, and the service goes on by itself', async () => {
+test('a standby that takes over has every acknowledged write, and the service recovers by itself', async () => {
   const pair = await startPair();
   await administer(pair.primaryUrl, (client) => client.query(`${serviceRole.role}; ${serviceRole.rights}`));
   await migrateDatabase(pair.primaryUrl);
@@ -52,7 +52,6 @@ test('a standby that takes over has every acknowledged write, and the service go
   const [agency, watched] = [await openAgency(address.url), await openAgency(address.url)];
   const instance = await openInstance({ DATABASE_URL: address.url, DATA_DIR: await temporaryFolder() });
   const { child } = instance.process();
-  onTestFinished(instance.kill);
   const dashboard = clientOf(instance.dashboardPort, { authorization: `Bearer ${TOKEN}` });
   const statusOf = async (key: string): Promise<number> =>
     (await clientOf(instance.port, { 'x-api-key': key })('GET', '/v1/team')).status;
@@ -80,7 +79,7 @@ test('a standby that takes over has every acknowledged write, and the service go
   expect(await statusOf(revoked)).toBe(401);
   expect(await statusOf(await issueAndRevoke(dashboard, agency.id))).toBe(401);
 
-  // What nobody knew is settled by the same key: written once, whether it was there before or not.
+  // A retry with the same key settles an unknown outcome: the customer exists once, whether it did before or not.
   expect((await settle()).map(({ status }) => status)).toEqual(unknown.map(() => 201));
   const { rowCount } = await administer(pair.standbyUrl, (client) =>
     client.query('select from customers where organization_id = $1', [watched.id]),
@@ -90,6 +89,6 @@ test('a standby that takes over has every acknowledged write, and the service go
     'The request may have been applied. Retry with the same Idempotency-Key, or read before you retry.',
   );
   process.stdout.write(
-    `A standby took over: ${traffic.ledger.acknowledged + created} writes acknowledged, 0 lost; ${unknown.length} of unknown outcome settled; answers ${JSON.stringify([...traffic.ledger.answers])}\n`,
+    `A standby took over: ${traffic.ledger.acknowledged + created} writes acknowledged, 0 lost; ${unknown.length} of unknown outcome settled; statuses ${JSON.stringify([...traffic.ledger.statuses])}\n`,
   );
 });

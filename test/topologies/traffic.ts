@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { clientOf } from './instance.ts';
 import { type Ledger, openLedger, writeUntil } from './ledger.ts';
 
-/** Clients that write until they are told to stop. */
+/** Clients that write until `stop` is called. */
 export type Traffic = {
   ledger: Ledger;
   requests: () => number;
-  /** Resolves when so many more writes were acknowledged: the service works again. */
+  /** Resolves after so many more acknowledged writes: the service works again. */
   progress: (writes: number) => Promise<void>;
   stop: () => Promise<void>;
 };
@@ -18,7 +18,7 @@ export function startTraffic(port: number, key: string, clients: number): Traffi
   const writing = Array.from({ length: clients }, () => writeUntil(stop.signal, send, ledger));
   return {
     ledger,
-    requests: () => [...ledger.answers.values()].reduce((sum, count) => sum + count, 0),
+    requests: () => [...ledger.statuses.values()].reduce((sum, count) => sum + count, 0),
     progress: async (writes) => {
       const goal = ledger.acknowledged + writes;
       while (ledger.acknowledged < goal) await pause(10);
