@@ -47,29 +47,25 @@ const tables = [
   'idempotency_keys',
 ];
 
-/** Their rows are of the load. */
-const NOW = ['organizations', 'pipeline_stages', 'quote_attachments'];
+/** The database sets `created_at` in these tables. */
+const CREATED_AT_LOAD = ['organizations', 'pipeline_stages', 'quote_attachments'];
 
-/** The same without what the database generates: clock readings, secrets, the order of arrival, and the ids of contacts and variants. */
-async function told({ query }: Service): Promise<Record<string, Row[]>> {
-  const made = "array['updated_at', 'token', 'arrival']";
+/** All rows without generated values: clock readings, secrets, the order of arrival, the ids of contacts and variants. */
+async function storedRows({ query }: Service): Promise<Record<string, Row[]>> {
   const entries = tables.map(async (table) => {
-    const parts = { customers: 'contacts', products: 'variants' }[table];
-    const left = `to_jsonb(t) - ${made} ${NOW.includes(table) ? "- 'created_at'" : ''}`;
-    const withoutIds = parts
-      ? `|| jsonb_build_object('${parts}', regexp_replace(t.${parts}::text, '"id":"[^"]*"', '', 'g'))`
+    const generated = ['updated_at', 'token', 'arrival'];
+    if (CREATED_AT_LOAD.includes(table)) generated.push('created_at');
+    const list = { customers: 'contacts', products: 'variants' }[table];
+    const withoutIds = list
+      ? `|| jsonb_build_object('${list}', regexp_replace(t.${list}::text, '"id":"[^"]*"', '', 'g'))`
       : '';
-    const row = `${left} ${withoutIds}`;
-    const rows =
-      table === 'live_counts'
-        ? `select organization_id, resource, value, sum(live) from live_counts group by 1, 2, 3 having sum(live) <> 0 order by 1, 2, 3`
-        : `select ${row} as row from ${table} t order by (${row})::text`;
-    return [table, await query(rows)] as const;
+    const row = `to_jsonb(t) - '{${generated}}'::text[] ${withoutIds}`;
+    return [table, await query(`select ${row} as row from ${table} t order by (${row})::text`)] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
 }
 
-async function all(client: Client, path: string): Promise<Row[]> {
+async function readAll(client: Client, path: string): Promise<Row[]> {
   const rows: Row[] = [];
   for (let total = 1; rows.length < total; ) {
     const separator = path.includes('?') ? '&' : '?';
@@ -80,7 +76,7 @@ async function all(client: Client, path: string): Promise<Row[]> {
   return rows;
 }
 
-const valuesOf = (rows: readonly Row[], field: string): unknown[] =>
+const distinct = (rows: readonly Row[], field: string): unknown[] =>
   [...new Set(rows.map((row) => row[field]))].sort();
 
 let first: Service;
@@ -95,8 +91,8 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([first?.close(), second?.close()]));
 
-/** The agency as it is made, before it is loaded. */
-function made() {
+/** The records of the demo, before they are loaded. */
+function generate() {
   const products = demoProducts();
   const agency = { products, customers: demoCustomers(), team: demoTeam(), stages: demoStages() };
   const opportunities = demoOpportunities(agency);
@@ -104,27 +100,28 @@ function made() {
   return { ...agency, opportunities, conversations, quotes: demoQuotes(opportunities) };
 }
 
-test('an agent answers five questions of the owner in nine calls of 2,500 tokens of four characters, beside 300 for each tool', async () => {
+test('an agent needs nine calls and 2,500 tokens for five questions of the owner, and 300 tokens for each tool', async () => {
+  // A token is about four characters.
   let calls = 0;
   let characters = 0;
   const exchange = async (method: string, params: object) => {
     const { body } = await client.post('/mcp', { jsonrpc: '2.0', id: 1, method, params });
     return body.result;
   };
-  const call = async (name: string, given: object): Promise<Row[]> => {
-    const { content, isError } = await exchange('tools/call', { name, arguments: given });
+  const call = async (name: string, args: object): Promise<Row[]> => {
+    const { content, isError } = await exchange('tools/call', { name, arguments: args });
     const texts = content.map(({ text }: { text: string }) => text);
     expect(isError, texts.join()).toBe(false);
     calls += 1;
-    characters += [name, JSON.stringify(given), ...texts].join(' ').length;
+    characters += [name, JSON.stringify(args), ...texts].join(' ').length;
     return JSON.parse(texts[0]).data;
   };
   const { tools } = await exchange('tools/list', {});
   const reads = operationsOf(readDocument('openapi/openapi.json')).filter(({ method }) => method === 'GET');
   expect(tools).toHaveLength(reads.length);
   const clientInfo = { name: 'agent', version: '1.0.0' };
-  const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
-  characters += `${JSON.stringify(tools)} ${(await exchange('initialize', hello)).instructions}`.length;
+  const initialize = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
+  characters += `${JSON.stringify(tools)} ${(await exchange('initialize', initialize)).instructions}`.length;
   const start = characters / 4;
   const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
 
@@ -135,7 +132,7 @@ test('an agent answers five questions of the owner in nine calls of 2,500 tokens
     limit: 100,
     fields: ['title', 'sellerName'],
   });
-  const whole = await all(client, `/v1/opportunities?temperature=hot&updatedBefore=${daysAgo(14)}`);
+  const whole = await readAll(client, `/v1/opportunities?temperature=hot&updatedBefore=${daysAgo(14)}`);
   expect(hot).toEqual(whole.map(({ title, sellerName }) => ({ title, sellerName })));
   expect(hot.length).toBeGreaterThan(10);
 
@@ -153,7 +150,7 @@ test('an agent answers five questions of the owner in nine calls of 2,500 tokens
   for (const days of [30, 60])
     await call('listCustomers', { createdSince: daysAgo(days), limit: 1, fields: ['id'] });
 
-  // What did the one with this number last write to us?
+  // What did the customer with this number last write to us?
   const [customer] = await call('listCustomers', {
     contact: '+57 314 630 0883',
     fields: ['id', 'displayName'],
@@ -183,7 +180,7 @@ test('an agent answers five questions of the owner in nine calls of 2,500 tokens
 });
 
 describe('the agency', () => {
-  /** Lists of /v1, with how many records they show. */
+  /** Lists of /v1, with their schemas and numbers of records. */
   const LISTS = {
     '/v1/catalog/products': ['CatalogProduct', 60],
     '/v1/customers': ['Customer', 400],
@@ -193,33 +190,33 @@ describe('the agency', () => {
   } as const;
 
   test.each(Object.entries(LISTS))(
-    '%s has every value of every closed field, and blanks',
+    '%s has every value of every enum and boolean',
     async (path, [name, count]) => {
       const { schemas } = readDocument('openapi/openapi.json').components;
-      const rows = await all(client, path);
+      const rows = await readAll(client, path);
       expect(rows).toHaveLength(count);
-      const hold = (rows: Row[], { properties = {} }: Schema) => {
-        for (const [field, of] of Object.entries(properties)) {
-          const { $ref } = (of.items ?? {}) as Schema;
-          if (Array.isArray(of.enum)) expect(valuesOf(rows, field), field).toEqual([...of.enum].sort());
-          if ([of.type].flat().includes('boolean'))
-            expect(valuesOf(rows, field), field).toEqual([false, true]);
-          if ($ref)
-            hold(
-              rows.flatMap((row) => row[field] as Row[]),
-              schemas[String($ref).replace(/.*\//, '')] ?? {},
-            );
+      const expectEveryValue = (rows: Row[], { properties = {} }: Schema) => {
+        for (const [field, schema] of Object.entries(properties)) {
+          if (Array.isArray(schema.enum))
+            expect(distinct(rows, field), field).toEqual([...schema.enum].sort());
+          if ([schema.type].flat().includes('boolean'))
+            expect(distinct(rows, field), field).toEqual([false, true]);
+          const { $ref } = (schema.items ?? {}) as Schema;
+          if ($ref) {
+            const entries = rows.flatMap((row) => row[field] as Row[]);
+            expectEveryValue(entries, schemas[String($ref).replace(/.*\//, '')] ?? {});
+          }
         }
       };
-      hold(rows, schemas[name] ?? {});
+      expectEveryValue(rows, schemas[name] ?? {});
     },
   );
 
-  test('has conversations on four channels, in both stores, and chains of two and three', async () => {
-    const conversations = await all(client, '/v1/conversations');
+  test('has conversations on four channels, messages in both tables, and chains of two and three conversations', async () => {
+    const conversations = await readAll(client, '/v1/conversations');
     expect(conversations.length).toBeGreaterThan(120);
-    expect(valuesOf(conversations, 'channel')).toEqual(['instagram', 'messenger', 'web', 'whatsapp']);
-    expect(valuesOf(conversations, 'activityState')).toEqual([
+    expect(distinct(conversations, 'channel')).toEqual(['instagram', 'messenger', 'web', 'whatsapp']);
+    expect(distinct(conversations, 'activityState')).toEqual([
       'closed',
       'waiting_for_agency',
       'waiting_for_customer',
@@ -236,8 +233,8 @@ describe('the agency', () => {
     expect(new Set(chains.map(({ length }) => length))).toEqual(new Set([1, 2, 3]));
   });
 
-  test('holds to the rules that requests are held to', () => {
-    const { products, team, stages, opportunities, conversations, quotes } = made();
+  test('has only values that requests may have', () => {
+    const { products, team, stages, opportunities, conversations, quotes } = generate();
     for (const { media } of products) expect(CatalogProductDashboardUpdate.parse(media)).toEqual(media);
     for (const { input } of team) expect(TeamMemberPut.parse(input)).toEqual(input);
     for (const { input } of stages) expect(PipelineStagePut.parse(input)).toEqual(input);
@@ -249,23 +246,23 @@ describe('the agency', () => {
     }
   });
 
-  test('fills every blank, and says nothing that lies after its load', () => {
-    const { opportunities, conversations, quotes } = made();
+  test('has no unfilled placeholder, and no timestamp after its load', () => {
+    const { opportunities, conversations, quotes } = generate();
     expect(JSON.stringify([opportunities, conversations, quotes])).not.toMatch(/undefined|NaN|\{\w+\}/);
-    const moments = [
+    const timestamps = [
       ...opportunities.flatMap(({ input }) => [input.qualifiedAt, input.lastActivityAt]),
       ...quotes.flatMap(({ input, opens }) => [input.publishedAt, ...opens.map((at) => at.toISOString())]),
       ...conversations.flatMap(({ messages }) => messages.map(({ createdAt }) => createdAt)),
     ];
-    expect(moments.length).toBeGreaterThan(2_000);
+    expect(timestamps.length).toBeGreaterThan(2_000);
     const now = new Date().toISOString();
-    expect(moments.filter((moment) => moment && moment > now)).toEqual([]);
+    expect(timestamps.filter((timestamp) => timestamp && timestamp > now)).toEqual([]);
   });
 
-  test('has a past that makes sense: each record changes after it was made, and at a moment of its own', async () => {
+  test('has a plausible history: the timestamps of each record are in order, and no two records of a list changed at once', async () => {
     const lists: Record<string, Row[]> = {};
     for (const path of ['catalog/products', 'customers', 'opportunities', 'quotes']) {
-      const rows = await all(client, `/v1/${path}`);
+      const rows = await readAll(client, `/v1/${path}`);
       expect(new Set(rows.map(({ updatedAt }) => updatedAt)).size, path).toBe(rows.length);
       lists[path] = rows;
     }
@@ -277,9 +274,9 @@ describe('the agency', () => {
     const now = new Date().toISOString();
     for (const row of Object.values(lists).flat()) {
       const before = since.get(row.opportunityId ?? row.customerId);
-      const moments = [before, row.createdAt, row.qualifiedAt, row.lastActivityAt, row.publishedAt];
-      const told = [...moments, row.lastOpenedAt, row.updatedAt, now].filter((moment) => moment != null);
-      expect(told).toEqual(told.toSorted());
+      const timestamps = [before, row.createdAt, row.qualifiedAt, row.lastActivityAt, row.publishedAt];
+      const known = [...timestamps, row.lastOpenedAt, row.updatedAt, now].filter((value) => value != null);
+      expect(known).toEqual(known.toSorted());
     }
     const outside = await first.query(
       `select m.id from conversations c join (
@@ -291,24 +288,24 @@ describe('the agency', () => {
     expect(outside).toEqual([]);
   });
 
-  test('has what the examples of the document name: a request with their id finds a record of each kind', async () => {
+  test('has the records whose ids are examples in the document', async () => {
     const { paths } = readDocument('openapi/openapi.json');
     const withIds = Object.entries(paths).filter(([path, { get }]) => get && path.includes('{'));
-    let asked = 0;
+    let requests = 0;
     for (const [path, { get }] of withIds) {
-      // A new kind of record has none in the demo until somebody writes it.
+      // The demo may not have records of a new resource yet.
       if ((await client.get(path.replace(/\/\{.*/, ''))).body.pagination.total === 0) continue;
-      asked += 1;
+      requests += 1;
       const [example = ''] = (get?.parameters ?? [])
         .filter((parameter) => parameter.in === 'path')
         .map((parameter) => String(parameter.example));
       const { status } = await client.get(path.replace(/\{\w+\}/, example));
       expect(status, path).toBe(200);
     }
-    expect(asked).toBeGreaterThan(4);
+    expect(requests).toBeGreaterThan(4);
   });
 
-  test('has a week that is not empty, and departures that lie ahead', async () => {
+  test('has activity in the last week, and departures in the future', async () => {
     const weekAgo = new Date(Date.now() - 7 * 86_400_000).toISOString();
     const fields: [path: string, field: string, since: string][] = [
       ['/v1/conversations', 'lastMessageAt', weekAgo],
@@ -319,25 +316,25 @@ describe('the agency', () => {
       ['/v1/catalog/products', 'validUntil', new Date().toISOString()],
     ];
     for (const [path, field, since] of fields) {
-      const rows = (await all(client, path)).filter((row) => row[field] && String(row[field]) > since);
+      const rows = (await readAll(client, path)).filter((row) => row[field] && String(row[field]) > since);
       expect(rows.length, field).toBeGreaterThan(1);
     }
   });
 });
 
 describe('loading', () => {
-  test('happens once: the next start changes nothing and returns the key, which only its owner can read', async () => {
-    const before = await told(first);
+  test('happens once: the next start changes nothing and returns the key, whose file only its owner can read', async () => {
+    const before = await storedRows(first);
     expect(await loadDemo(first)).toBe(key);
-    expect(await told(first)).toEqual(before);
+    expect(await storedRows(first)).toEqual(before);
     const path = join(first.dataDir, 'demo-key');
     expect(await readFile(path, 'utf8')).toBe(`${key}\n`);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  test('that is interrupted leaves nothing, and the next one loads the same records, ids and files as ever', async () => {
+  test('that is interrupted leaves nothing, and the next one loads the same records, ids and files as any other', async () => {
     let count = 0;
-    const killed: FileStorage = {
+    const killing: FileStorage = {
       ...second.storage,
       put: async (name, content) => {
         count += 1;
@@ -347,7 +344,7 @@ describe('loading', () => {
         return second.storage.put(name, content);
       },
     };
-    await expect(loadDemo({ ...second, storage: killed })).rejects.toThrow();
+    await expect(loadDemo({ ...second, storage: killing })).rejects.toThrow();
     for (const table of tables)
       expect(await second.query(`select * from ${table} limit 1`), table).toEqual([]);
 
@@ -357,7 +354,7 @@ describe('loading', () => {
     expect(again).not.toBe(key);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect((await second.client(again ?? '').get('/v1/team')).body.pagination.total).toBe(8);
-    expect(await told(second)).toEqual(await told(first));
+    expect(await storedRows(second)).toEqual(await storedRows(first));
 
     const [organization = ''] = (await readdir(first.dataDir)).filter((name) => name !== 'demo-key');
     const files = await readdir(join(first.dataDir, organization));
@@ -370,25 +367,23 @@ describe('loading', () => {
     }
   });
 
-  test('returns no key that was revoked', async () => {
-    const revoke = (moment: string) =>
-      first.query(`update api_keys set revoked_at = ${moment} where hash = decode($1, 'hex')`, [
-        hashKey(key),
-      ]);
-    await revoke('now()');
-    onTestFinished(async () => {
-      await revoke('null');
-    });
+  test('does not return a revoked key', async () => {
+    const setRevoked = async (value: string) => {
+      const update = `update api_keys set revoked_at = ${value} where hash = decode($1, 'hex')`;
+      await first.query(update, [hashKey(key)]);
+    };
+    await setRevoked('now()');
+    onTestFinished(() => setRevoked('null'));
     expect(await loadDemo(first)).toBeUndefined();
   });
 
-  test('leaves a database alone that has an organization', async () => {
+  test('changes nothing in a database that has an organization', async () => {
     const service = await startService();
     onTestFinished(service.close);
     await service.agency('Somebody');
-    const before = await told(service);
+    const before = await storedRows(service);
     expect(await loadDemo(service)).toBeUndefined();
-    expect(await told(service)).toEqual(before);
+    expect(await storedRows(service)).toEqual(before);
     expect(await readdir(service.dataDir)).toEqual([]);
   });
 });
@@ -407,13 +402,13 @@ describe('npm run demo', () => {
       env: { DATABASE_URL: second.url, DATA_DIR: second.dataDir, ...PROGRAM },
     });
 
-  test('makes an organization that has the demo anew when told so, whatever came since into any table', async () => {
-    const filled = await told(second);
+  test('with --reset restores the demo in an organization that has it, whatever was written to any table since', async () => {
+    const filled = await storedRows(second);
     const { data } = (await agency.get('/v1/catalog/products?limit=1')).body;
     await agency.delete(`/v1/catalog/products/${data[0].id}`);
     const scope = scopeTo(second.db, organizationId);
     await populate({ service: second, agency: { ...agency, id: organizationId, scope } });
-    const used = await told(second);
+    const used = await storedRows(second);
     for (const table of tables.slice(1)) expect(used[table], table).not.toEqual(filled[table]);
     await expect(run('--organization', organizationId)).rejects.toMatchObject({
       code: 1,
@@ -422,16 +417,18 @@ describe('npm run demo', () => {
         /^The organization has the demo already\. --reset deletes all its records.*\n$/,
       ),
     });
-    expect(await told(second)).toEqual(used);
+    expect(await storedRows(second)).toEqual(used);
 
-    // In this process: its dates count from the same hour.
+    // In this process, because dates of the demo are relative to the hour of its start.
     await fillOrganization({ ...second, organizationId, reset: true });
-    expect(await told(second), 'What is cleared follows from src/db/tables/owned.ts').toEqual(filled);
+    expect(await storedRows(second), 'src/db/tables/owned.ts has the tables that are cleared').toEqual(
+      filled,
+    );
     for (const path of ['/v1/customers', '/v1/quotes', '/v1/conversations'])
-      expect(await all(agency, path), path).toHaveLength((await all(client, path)).length);
+      expect(await readAll(agency, path), path).toHaveLength((await readAll(client, path)).length);
   });
 
-  test('with --reset beside writers leaves no count and no search document that does not follow from its record', async () => {
+  test('with --reset during other writes leaves no wrong count and no wrong search document', async () => {
     const ids = [newId(), newId()];
     await administer(second.ownerUrl, async (writer) => {
       const { rows } = await writer.query(
@@ -440,7 +437,7 @@ describe('npm run demo', () => {
       );
       const write = (id = '') => writer.query(copyRecord('products'), [organizationId, id, rows[0].id]);
       await write(ids[0]);
-      // Written before the reset, and committed while the reset waits for the count, if it does.
+      // Written before the reset, and committed while the reset waits for the lock, if it does.
       await writer.query('begin');
       await write(ids[1]);
       let isDone = false;
@@ -452,25 +449,25 @@ describe('npm run demo', () => {
       await writer.query('commit');
       expect((await reset).stdout).toBe('The organization has exactly the records of the demo agency.\n');
     });
-    const there = await second.query('select id from products where id = any($1)', [ids]);
-    expect(there).toEqual([{ id: ids[1] }]);
+    const remaining = await second.query('select id from products where id = any($1)', [ids]);
+    expect(remaining).toEqual([{ id: ids[1] }]);
     expect(await findDrift(second, { id: organizationId })).toEqual([]);
   });
 
-  test('leaves an organization alone that has records of its own', async () => {
+  test('changes nothing in an organization that has other records', async () => {
     const { id: organizationId, ...agency } = await second.agency('Somebody');
     await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
-    const before = await told(second);
+    const before = await storedRows(second);
     for (const reset of [false, true])
       expect(await fillOrganization({ ...second, organizationId, reset })).toBe('used');
-    expect(await told(second)).toEqual(before);
+    expect(await storedRows(second)).toEqual(before);
   });
 
   test.each([
     [['--organization', 'nobody'], /^The organization "nobody" does not exist\.\n$/],
     [['--reset'], /^--organization is required\.\n\nUsage: npm run demo /],
-  ])('says in one line why it did nothing with %j', async (options, words) => {
-    const stderr = expect.stringMatching(words);
+  ])('explains in one line why it did nothing with %j', async (options, message) => {
+    const stderr = expect.stringMatching(message);
     await expect(run(...options)).rejects.toMatchObject({ code: 1, stdout: '', stderr });
   });
 });

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-/** A key of the demo agency that has just used up its 60 requests of a minute. */
+/** A key of the demo agency whose 60 requests of this minute are used up. */
 async function spentKey(): Promise<string> {
   const [{ id = '' } = {}] = await service.query(
     "select organization_id::text as id from api_keys where name = 'Demo key'",
@@ -34,13 +34,13 @@ async function spentKey(): Promise<string> {
   return key;
 }
 
-test('the guide tells the time that a request may take in the database', () => {
+test('the guide states the longest time of a request in the database', () => {
   const { text = '' } = documents.find(({ path }) => path === 'docs/guide/limits.md') ?? {};
   const { DATABASE_TIMEOUT_MS } = readConfig({});
   expect(text).toContain(`longer than ${DATABASE_TIMEOUT_MS / 1_000} seconds in the database`);
 });
 
-test.each(chapters)('the examples of $path print what it shows', async ({ text }) => {
+test.each(chapters)('the examples of $path print the output that it shows', async ({ text }) => {
   const examples = examplesOf(text);
   expect(examples.length).toBeGreaterThan(0);
   const environment = { KEY: demoKey, SPENT_KEY: text.includes('$SPENT_KEY') ? await spentKey() : '' };

@@ -13,7 +13,7 @@ import { opportunity, product } from './support/records.ts';
 import { type Agency, type Service, startService } from './support/service.ts';
 import { exchange, listen, requestBytes } from './support/socket.ts';
 
-/** Agents over the Model Context Protocol, with the client of the official SDK over a real connection. */
+/** The Model Context Protocol, with the client of the official SDK over a real connection. */
 
 const lines: Record<string, unknown>[] = [];
 let service: Service;
@@ -23,25 +23,24 @@ beforeAll(async () => {
   service = await startService({
     mcp: 'write',
     logTo: { write: (line) => lines.push(JSON.parse(line)) },
-    // Two answers have the same signed links.
+    // So that two responses have the same signed links.
     now: () => Date.parse('2026-11-21T08:25:00Z'),
   });
   base = (await listen(service)).origin;
 });
+const clients: Client[] = [];
 afterAll(async () => {
-  for (const client of opened) await client.close();
+  for (const client of clients) await client.close();
   await service?.close();
 });
 
-const opened: Client[] = [];
-
-async function connect(key: string, at = base, options: ClientOptions = {}): Promise<Client> {
+async function connect(key: string, origin = base, options: ClientOptions = {}): Promise<Client> {
   const client = new Client({ name: 'test', version: '1.0.0' }, options);
-  const transport = new StreamableHTTPClientTransport(new URL('/mcp', at), {
+  const transport = new StreamableHTTPClientTransport(new URL('/mcp', origin), {
     requestInit: { headers: { authorization: `Bearer ${key}` } },
   });
   await client.connect(transport);
-  opened.push(client);
+  clients.push(client);
   return client;
 }
 
@@ -50,9 +49,9 @@ async function agent() {
   return { agency, client: await connect(agency.key) };
 }
 
-/** The answer of a tool, as its JSON. */
-async function call(client: Client, name: string, given: Record<string, unknown> = {}) {
-  const { content, isError } = await client.callTool({ name, arguments: given });
+/** Calls a tool; the body is the JSON of its result. */
+async function call(client: Client, name: string, args: Record<string, unknown> = {}) {
+  const { content, isError } = await client.callTool({ name, arguments: args });
   const { text } = content[0] as { text: string };
   return { isError, body: JSON.parse(text) };
 }
@@ -62,28 +61,27 @@ const reads = operations.filter(({ method }) => method === 'GET');
 const creates = operations.filter(({ method }) => method === 'POST');
 
 describe('the tools', () => {
-  test('are the operations of /v1, one to one, each with what it takes and whether it changes something', async () => {
+  test('are the operations of /v1, one to one, each with its parameters and whether it changes something', async () => {
     const { tools } = await (await agent()).client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(operations.map(({ operation }) => operation.operationId));
     for (const [index, tool] of tools.entries()) {
       const { method, operation } = operations[index] as (typeof operations)[number];
+      const isRead = method === 'GET';
       expect(tool.description).toMatch(/ Use it to /);
       expect(tool.annotations).toMatchObject({
-        readOnlyHint: method === 'GET',
-        ...(method !== 'GET' && { destructiveHint: method === 'PATCH' || method === 'DELETE' }),
+        readOnlyHint: isRead,
+        ...(!isRead && { destructiveHint: method === 'PATCH' || method === 'DELETE' }),
       });
-      const taken = (operation.parameters ?? []).filter((parameter) => parameter.in !== 'header');
+      const parameters = (operation.parameters ?? []).filter((parameter) => parameter.in !== 'header');
       const names = Object.keys(tool.inputSchema.properties ?? {});
-      expect(names).toEqual(expect.arrayContaining(taken.map(({ name }) => name)));
-      const reads = method === 'GET';
-      expect(names.includes('fields')).toBe(reads);
-      if (operation.requestBody === undefined) expect(names).toHaveLength(taken.length + Number(reads));
-      // Many models follow no reference.
+      expect(names).toEqual(expect.arrayContaining(parameters.map(({ name }) => name)));
+      expect(names.includes('fields')).toBe(isRead);
+      if (operation.requestBody === undefined) expect(names).toHaveLength(parameters.length + Number(isRead));
+      // Many models cannot follow references.
       expect(JSON.stringify(tool.inputSchema)).not.toContain('$ref');
-    }
-    // What only a client of HTTP can do.
-    for (const tool of tools)
+      // Agents cannot send headers.
       expect(JSON.stringify(tool), tool.name).not.toMatch(/etag|if-match|strict|prefer:|header/i);
+    }
     const [create] = tools.filter(({ name }) => name === 'createCustomer');
     expect(create?.description).toContain('No search is needed first');
     expect(create?.description).toContain('Opportunities are created in the dashboard');
@@ -91,7 +89,7 @@ describe('the tools', () => {
     expect(JSON.stringify(create?.inputSchema)).toContain('whatsapp');
   });
 
-  test('name the fields of a record once, and have no word on what a name says itself', async () => {
+  test('have the fields of a record once, and no description of arguments whose names explain them', async () => {
     const { tools } = await (await agent()).client.listTools();
     const properties = (name: string) =>
       tools.find((tool) => tool.name === name)?.inputSchema.properties as Record<
@@ -113,7 +111,7 @@ describe('the tools', () => {
     });
   });
 
-  test('come with a word on what there is, only read unless the service says otherwise, and are not there when it says so', async () => {
+  test('come with instructions; with MCP=read they only read, and with MCP=off there are none', async () => {
     const { key } = await service.agency();
     const reading = await startService({ beside: service, mcp: 'read' });
     onTestFinished(reading.close);
@@ -121,7 +119,7 @@ describe('the tools', () => {
     const [parts, lists] = client.getInstructions()?.split('\n') ?? [];
     expect(parts).toBe(`The records of one travel agency: ${Object.keys(PARTS).join(', ')}.`);
     expect(lists).toMatch(/^Lists /);
-    // Only of parameters that there are.
+    // The instructions name exactly the date filters that exist.
     const filters = reads.flatMap(({ operation }) => operation.parameters ?? []).map(({ name }) => name);
     const dates = client.getInstructions()?.match(/\b(created|updated)(Since|Before)\b/g) ?? [];
     expect([...new Set(dates)].sort()).toEqual(
@@ -162,21 +160,21 @@ test.each([
     'There is no tool listCustomers: this key has no access to customers.',
   ],
 ] as const)(
-  'a key that %s sees its tools and no other, where others may write',
-  async (_which, limits, names, says) => {
+  'a key that %s has only its own tools, where other keys may write',
+  async (_rights, limits, names, message) => {
     const { scope } = await service.agency();
     const { key } = parseJson(await issueApiKey(scope, { name: 'narrow', ...limits } as never));
     const client = await connect(key);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(names);
-    const [tool = ''] = /(?<=no tool )\w+/.exec(says) ?? [];
-    await expect(client.callTool({ name: tool, arguments: {} })).rejects.toThrow(says);
+    const [tool = ''] = /(?<=no tool )\w+/.exec(message) ?? [];
+    await expect(client.callTool({ name: tool, arguments: {} })).rejects.toThrow(message);
     const [first = ''] = names;
-    const given = first === 'createCatalogProduct' ? { title: 'Oaxaca' } : {};
-    expect(await call(client, first, given)).toMatchObject({ isError: false });
+    const args = first === 'createCatalogProduct' ? { title: 'Oaxaca' } : {};
+    expect(await call(client, first, args)).toMatchObject({ isError: false });
   },
 );
 
-test('the tools name the values that the organization has, and a value that no record has is answered with them', async () => {
+test('the tools list the values in use of an organization, and so does the result of a value that no record has', async () => {
   const [agency, neighbour] = [await service.agency(), await service.agency()];
   for (const salesStage of ['new', 'won']) await opportunity(agency, { salesStage });
   await opportunity(neighbour, { salesStage: 'theirs' });
@@ -193,13 +191,13 @@ test('the tools name the values that the organization has, and a value that no r
     "update products set destinations = case when id = $1 then '{Salta,Jujuy}'::text[] else '{Lima}' end",
     [sold.id],
   );
-  const { tools: now } = await client.listTools();
-  const trips = now.find(({ name }) => name === 'listCatalogProducts')?.inputSchema.properties;
+  const { tools: updated } = await client.listTools();
+  const trips = updated.find(({ name }) => name === 'listCatalogProducts')?.inputSchema.properties;
   expect(trips).toMatchObject({
     destination: { description: expect.stringMatching(/ In use: Jujuy, Salta\.$/) },
   });
-  const there = await call(client, 'listCatalogProducts', { destination: 'Jujuy', fields: ['title'] });
-  expect(there.body.data).toEqual([{ title: sold.title }]);
+  const jujuy = await call(client, 'listCatalogProducts', { destination: 'Jujuy', fields: ['title'] });
+  expect(jujuy.body.data).toEqual([{ title: sold.title }]);
   const { content, isError } = await client.callTool({
     name: 'listOpportunities',
     arguments: { salesStage: 'Won', fields: ['title'] },
@@ -212,26 +210,26 @@ test('the tools name the values that the organization has, and a value that no r
 });
 
 describe('a call', () => {
-  test('creates, finds, changes and archives, as the route does', async () => {
+  test('creates, finds, changes and archives a record', async () => {
     const { agency, client } = await agent();
-    const { body: made } = await call(client, 'createCustomer', {
+    const { body: created } = await call(client, 'createCustomer', {
       firstName: 'Ana',
       contacts: [{ identifierType: 'email', identifierValue: 'ana@example.com' }],
     });
-    expect((await agency.get(`/v1/customers/${made.id}`)).body).toEqual(made);
+    expect((await agency.get(`/v1/customers/${created.id}`)).body).toEqual(created);
     const found = await call(client, 'listCustomers', { query: 'ANA@', limit: 1 });
-    expect(found.body).toEqual({ data: [made], pagination: { limit: 1, offset: 0, total: 1 } });
-    const { body: changed } = await call(client, 'updateCustomer', { customerId: made.id, city: 'Quito' });
-    expect(changed).toMatchObject({ id: made.id, city: 'Quito' });
-    expect(await call(client, 'archiveCustomer', { customerId: made.id })).toEqual({
+    expect(found.body).toEqual({ data: [created], pagination: { limit: 1, offset: 0, total: 1 } });
+    const { body: changed } = await call(client, 'updateCustomer', { customerId: created.id, city: 'Quito' });
+    expect(changed).toMatchObject({ id: created.id, city: 'Quito' });
+    expect(await call(client, 'archiveCustomer', { customerId: created.id })).toEqual({
       isError: false,
-      body: { id: made.id, archived: true },
+      body: { id: created.id, archived: true },
     });
   });
 
-  test('that is wrong gets the error of the route, which names arguments, unknown ones too', async () => {
+  test('that is invalid returns the error of the operation, with the paths of arguments instead of parts of the request', async () => {
     const { client } = await agent();
-    for (const [name, given, code, path] of [
+    for (const [name, args, code, path] of [
       ['listCustomers', { nombre: 'Ana' }, 'VALIDATION_FAILED', 'nombre'],
       ['createCatalogProduct', { titel: 'x', title: 'x' }, 'VALIDATION_FAILED', 'titel'],
       [
@@ -243,7 +241,7 @@ describe('a call', () => {
       ['getCustomer', { customerId: '../team' }, 'CUSTOMER_NOT_FOUND', undefined],
       ['getConversationTranscript', { conversationId: '..' }, 'CONVERSATION_NOT_FOUND', undefined],
     ] as const) {
-      const { isError, body } = await call(client, name, given);
+      const { isError, body } = await call(client, name, args);
       expect([isError, body.error.code, body.error.details?.[0].path]).toEqual([true, code, path]);
     }
     const contacts = [{ identifierType: 'web', identifierValue: 'ana' }];
@@ -256,22 +254,22 @@ describe('a call', () => {
     });
   });
 
-  test('that creates makes one record with one key, however often it is repeated', async () => {
+  test('with an idempotency key creates one record, however often it is repeated', async () => {
     const { agency, client } = await agent();
-    const create = (given: Record<string, unknown>) => call(client, 'createCatalogProduct', given);
+    const create = (args: Record<string, unknown>) => call(client, 'createCatalogProduct', args);
     const idempotencyKey = 'México, first try\n';
     const first = await create({ title: 'Oaxaca', idempotencyKey });
     expect(await create({ title: 'Oaxaca', idempotencyKey })).toEqual(first);
     expect((await create({ title: 'Puebla', idempotencyKey })).body.error.code).toBe(
       'IDEMPOTENCY_KEY_REUSED',
     );
-    // No key, as models send it that name every argument.
+    // Models that send every argument send no key in these forms.
     for (const none of [{}, { idempotencyKey: null }, { idempotencyKey: '' }])
       expect((await create({ title: 'Oaxaca', ...none })).isError).toBe(false);
     expect((await agency.get('/v1/catalog/products')).body.pagination.total).toBe(4);
   });
 
-  test('counts against the limit of the key, and is in the log with the id of its request', async () => {
+  test('counts once against the rate limit of its key, and its two log lines have the same request id', async () => {
     const { scope, id } = await service.agency();
     const limited = await startService({ beside: service, requestsPerMinute: 2 });
     onTestFinished(limited.close);
@@ -279,15 +277,15 @@ describe('a call', () => {
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'listTeamMembers' } };
     const accept = 'application/json, text/event-stream';
     const send = () => limited.client(key).post('/mcp', message, { headers: { accept } });
-    // A call is one request, whatever it says of itself.
+    // A call counts as one request, and no header can exempt a request.
     const allowed = [await send(), await send()];
     expect(allowed.map(({ body }) => body.result.isError)).toEqual([false, false]);
     expect(allowed.map(({ headers }) => headers['x-ratelimit-remaining'])).toEqual(['1', '0']);
     const { status, body, headers } = await send();
     expect([status, body.error.code]).toEqual([429, 'RATE_LIMIT_EXCEEDED']);
     expect(Number(headers['retry-after'])).toEqual(expect.any(Number));
-    const pretended = { headers: { 'x-inner-request': 'true' } };
-    expect((await limited.client(key).get('/v1/team', pretended)).status).toBe(429);
+    const disguised = { headers: { 'x-inner-request': 'true' } };
+    expect((await limited.client(key).get('/v1/team', disguised)).status).toBe(429);
 
     const other = parseJson(await issueApiKey(scope, { name: 'logged' }));
     lines.length = 0;
@@ -299,124 +297,118 @@ describe('a call', () => {
   });
 });
 
-describe('arguments, walked over all tools', () => {
+describe('arguments of every tool', () => {
   type Property = { type?: string | string[] };
   type Tool = {
     name: string;
     properties: Record<string, Property>;
     required: readonly string[];
-    /** Arguments with which it succeeds. */
-    given: () => Record<string, unknown>;
+    /** Arguments with which a call succeeds. */
+    validArguments: () => Record<string, unknown>;
   };
   let agency: Agency;
   let client: Client;
-  let walk: Tool[];
+  let tools: Tool[];
 
   beforeAll(async () => {
     ({ agency, client } = await agent());
     const contacts = () => [{ identifierType: 'web', identifierValue: `visitor ${newId()}` }];
-    const known = await populate({ service, agency });
-    const { tools } = await client.listTools();
-    walk = tools.map(({ name, inputSchema: { properties: all = {}, required = [] } }) => {
-      const properties = all as Record<string, Property>;
-      const isText = (one: string) =>
-        typesOf(properties[one] ?? {}).includes('string') && !one.endsWith('Id');
-      const argument = (one: string) => (isText(one) ? 'Oaxaca' : known[one as keyof typeof known]);
-      const given = () =>
-        Object.fromEntries(required.map((one) => [one, one === 'contacts' ? contacts() : argument(one)]));
-      return { name, properties, required, given };
-    });
-    const missing = walk.flatMap(({ name, given }) =>
-      Object.entries(given()).flatMap(([one, value]) => (value === undefined ? [`${one} of ${name}`] : [])),
+    const ids = await populate({ service, agency });
+    tools = (await client.listTools()).tools.map(
+      ({ name, inputSchema: { properties: all = {}, required = [] } }) => {
+        const properties = all as Record<string, Property>;
+        const valueOf = (argument: string) => {
+          if (argument === 'contacts') return contacts();
+          const isText = typesOf(properties[argument] ?? {}).includes('string') && !argument.endsWith('Id');
+          return isText ? 'Oaxaca' : ids[argument as keyof typeof ids];
+        };
+        const validArguments = () =>
+          Object.fromEntries(required.map((argument) => [argument, valueOf(argument)]));
+        return { name, properties, required, validArguments };
+      },
     );
-    expect(missing, `Give each in \`populate\` of ${FILE}`).toEqual([]);
+    const undefinedArguments = tools.flatMap(({ name, validArguments }) =>
+      Object.entries(validArguments()).flatMap(([argument, value]) =>
+        value === undefined ? [`${argument} of ${name}`] : [],
+      ),
+    );
+    expect(undefinedArguments, `Create their records in \`populate\` of ${FILE}`).toEqual([]);
   });
 
-  /** So many at once that an answer names each: it names twenty at most. */
-  const inParts = <Item>(items: readonly Item[]): Item[][] =>
-    items.length > 15
-      ? [items.slice(0, 15), ...inParts(items.slice(15))]
-      : items.length > 0
-        ? [[...items]]
-        : [];
+  /** Groups so small that a response can have an error for each item: it has twenty errors at most. */
+  const inGroups = <Item>(items: readonly Item[]): Item[][] =>
+    items.length === 0 ? [] : [items.slice(0, 15), ...inGroups(items.slice(15))];
 
   const typesOf = ({ type = [] }: Property): string[] => [type].flat();
 
-  test('null in all that is optional is as leaving it out', async () => {
-    for (const { name, properties, required, given } of walk) {
-      // Refused by some models, and warned of by the inspector.
-      for (const one of ['limit', 'offset'])
-        if (one in properties) expect(properties[one]?.type).toBe('integer');
+  test('null in an optional argument is the same as no argument', async () => {
+    for (const { name, properties, required, validArguments } of tools) {
+      // Some models reject a list of types here, and the inspector warns of it.
+      for (const argument of ['limit', 'offset'])
+        if (argument in properties) expect(properties[argument]?.type).toBe('integer');
       if (name.startsWith('archive')) continue;
-      const optional = Object.keys(properties).filter((one) => !required.includes(one));
-      const nulls = Object.fromEntries(optional.map((one) => [one, null]));
-      const [plain, withNulls] = [
-        await call(client, name, given()),
-        await call(client, name, { ...given(), ...nulls }),
-      ];
+      const optional = Object.keys(properties).filter((argument) => !required.includes(argument));
+      const nulls = Object.fromEntries(optional.map((argument) => [argument, null]));
+      const plain = await call(client, name, validArguments());
+      const withNulls = await call(client, name, { ...validArguments(), ...nulls });
       expect([withNulls.isError, plain.isError], name).toEqual([false, false]);
       if (!name.startsWith('list')) continue;
       expect(withNulls.body, name).toEqual(plain.body);
-      expect(plain.body.data.length, `${name}: make its record in \`populate\` of ${FILE}`).toBeGreaterThan(
+      expect(plain.body.data.length, `${name}: create its record in \`populate\` of ${FILE}`).toBeGreaterThan(
         0,
       );
     }
   });
 
-  test('one that is required and missing, null or empty is named', async () => {
-    for (const { name, required, given } of walk) {
-      for (const one of required) {
-        const { [one]: _, ...others } = given();
-        for (const wrong of [
-          others,
-          { ...others, [one]: null },
-          ...(one.endsWith('Id') ? [{ ...others, [one]: '' }] : []),
-        ]) {
-          const { isError, body } = await call(client, name, wrong);
-          expect([isError, body.error], name).toEqual([
-            true,
-            {
-              code: 'VALIDATION_FAILED',
-              message: `The request is not valid: ${one} is required.`,
-              details: [{ path: one, message: 'is required' }],
-            },
-          ]);
+  test('an error names a required argument that is absent, null or empty', async () => {
+    for (const { name, required, validArguments } of tools) {
+      for (const argument of required) {
+        const error = {
+          code: 'VALIDATION_FAILED',
+          message: `The request is not valid: ${argument} is required.`,
+          details: [{ path: argument, message: 'is required' }],
+        };
+        for (const value of [undefined, null, ...(argument.endsWith('Id') ? [''] : [])]) {
+          const result = await call(client, name, { ...validArguments(), [argument]: value });
+          expect(result, name).toEqual({ isError: true, body: { error } });
         }
       }
     }
   });
 
-  test('fields cut each record of every reading tool to them, and /v1 answers whole', async () => {
-    for (const { name, properties, given } of walk.filter(({ properties }) => 'fields' in properties)) {
-      const { body: whole } = await call(client, name, given());
+  test('`fields` selects the fields of each record in every reading tool, and is unknown to /v1', async () => {
+    for (const { name, properties, validArguments } of tools.filter(
+      ({ properties }) => 'fields' in properties,
+    )) {
+      const { body: complete } = await call(client, name, validArguments());
       const { items, description } = properties.fields as {
         items: { enum?: string[] };
         description?: string;
       };
       const other = /^The field names of (\w+)\.$/.exec(description ?? '')?.[1];
-      const namedBy = walk.find((tool) => tool.name === other)?.properties.fields as { items: typeof items };
+      const namedBy = tools.find((tool) => tool.name === other)?.properties.fields as { items: typeof items };
       const names = (namedBy?.items ?? items).enum ?? [];
       const records = (body: { data?: object[] }) => body.data ?? [body];
-      for (const record of records(whole)) expect(Object.keys(record), name).toEqual(names);
-      const fields = names.filter((_, index) => index % 2 === 1);
-      for (const some of [fields, names.slice(0, 1), names, []]) {
-        const { isError, body } = await call(client, name, { ...given(), fields: some });
+      for (const record of records(complete)) expect(Object.keys(record), name).toEqual(names);
+      const everySecond = names.filter((_, index) => index % 2 === 1);
+      for (const fields of [everySecond, names.slice(0, 1), names, []]) {
+        const { isError, body } = await call(client, name, { ...validArguments(), fields });
         expect(isError, name).toBe(false);
-        const cut = records(whole).map((record) =>
+        const selected = records(complete).map((record) =>
           Object.fromEntries(
-            Object.entries(record).filter(([field]) => some.length === 0 || some.includes(field)),
+            Object.entries(record).filter(([field]) => fields.length === 0 || fields.includes(field)),
           ),
         );
-        expect(body, name).toEqual(whole.data ? { ...whole, data: cut } : cut[0]);
+        expect(body, name).toEqual(complete.data ? { ...complete, data: selected } : selected[0]);
       }
-      const wrong = { fields: [names[1]?.slice(0, -1), 'nobody has it', 5] };
-      const { body } = await call(client, name, { ...given(), ...wrong });
+      const fields = [names[1]?.slice(0, -1), 'nobody has it', 5];
+      const { body } = await call(client, name, { ...validArguments(), fields });
       expect(body.error.details, name).toEqual([
         { path: 'fields[0]', message: `is unknown (did you mean ${names[1]}?)` },
         { path: 'fields[1]', message: `is unknown (known names: ${names.join(', ')})` },
         { path: 'fields[2]', message: 'must be a string' },
       ]);
-      const many = await call(client, name, { ...given(), fields: [...names, ...names] });
+      const many = await call(client, name, { ...validArguments(), fields: [...names, ...names] });
       expect(many.body.error.details, name).toEqual([
         { path: 'fields', message: `must be an array of at most ${names.length} field names` },
       ]);
@@ -425,7 +417,7 @@ describe('arguments, walked over all tools', () => {
     expect([status, headers['x-ignored-parameters']]).toEqual([200, 'fields']);
   });
 
-  test('a mistyped one is named, and never taken for text', async () => {
+  test('an error names an argument of the wrong type, which is never converted to text', async () => {
     const values: [value: unknown, isWrong: (types: string[]) => boolean][] = [
       [['x'], (types) => !types.includes('array')],
       [{ x: 1 }, (types) => !types.includes('object')],
@@ -434,51 +426,58 @@ describe('arguments, walked over all tools', () => {
       [1.5, (types) => types.includes('integer')],
       ['\ud800', (types) => types.includes('string')],
     ];
-    for (const { name, properties, required, given } of walk)
+    for (const { name, properties, required, validArguments } of tools)
       for (const [value, isWrong] of values) {
-        const wrong = Object.keys(properties).filter((one) => isWrong(typesOf(properties[one] as Property)));
-        // What becomes the path or a header is looked at before the rest.
-        const isBefore = (one: string) =>
-          one === 'idempotencyKey' || (required.includes(one) && one.endsWith('Id'));
-        const before = wrong.filter(isBefore).map((one) => [one]);
-        for (const some of [...before, ...inParts(wrong.filter((one) => !isBefore(one)))]) {
-          const mistyped = Object.fromEntries(some.map((one) => [one, value]));
-          const { body } = await call(client, name, { ...given(), ...mistyped });
-          expect(body.error?.code, `${name} ${some} ${value}`).toBe('VALIDATION_FAILED');
+        const wrong = Object.keys(properties).filter((argument) =>
+          isWrong(typesOf(properties[argument] as Property)),
+        );
+        // The arguments for the path and for headers are validated one by one, before the others.
+        const isFirst = (argument: string) =>
+          argument === 'idempotencyKey' || (required.includes(argument) && argument.endsWith('Id'));
+        const first = wrong.filter(isFirst).map((argument) => [argument]);
+        for (const group of [...first, ...inGroups(wrong.filter((argument) => !isFirst(argument)))]) {
+          const mistyped = Object.fromEntries(group.map((argument) => [argument, value]));
+          const { body } = await call(client, name, { ...validArguments(), ...mistyped });
+          expect(body.error?.code, `${name} ${group} ${value}`).toBe('VALIDATION_FAILED');
           const paths = body.error.details.map(({ path }: { path: string }) => path);
-          for (const one of some)
-            expect(paths, `${name} ${value}`).toContainEqual(expect.stringMatching(new RegExp(`^${one}\\b`)));
+          for (const argument of group)
+            expect(paths, `${name} ${value}`).toContainEqual(
+              expect.stringMatching(new RegExp(`^${argument}\\b`)),
+            );
         }
       }
   });
 });
 
-test.each([{}, { authorization: 'Bearer tcrm_wrong' }])('nobody gets in with %j', async (headers) => {
-  const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-  const { status, body } = await service.client('').post('/mcp', message, { key: null, headers });
-  expect([status, body.error.code]).toEqual([401, 'UNAUTHORIZED']);
-});
+test.each([{}, { authorization: 'Bearer tcrm_wrong' }])(
+  'a request with headers %j and no valid key is rejected',
+  async (headers) => {
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    const { status, body } = await service.client('').post('/mcp', message, { key: null, headers });
+    expect([status, body.error.code]).toEqual([401, 'UNAUTHORIZED']);
+  },
+);
 
-test('any arguments get an answer of the service, and no fault of it', async () => {
+test('no arguments cause an internal error', async () => {
   const { client } = await agent();
   const names = operations.map(({ operation }) => operation.operationId);
-  const known = [
+  const argumentNames = [
     ...new Set(operations.flatMap(({ operation }) => (operation.parameters ?? []).map(({ name }) => name))),
     'title',
     'contacts',
     'variants',
     'tags',
   ];
-  const given = fc.dictionary(
-    fc.oneof(fc.constantFrom(...known), fc.string({ maxLength: 8 })),
+  const anyArguments = fc.dictionary(
+    fc.oneof(fc.constantFrom(...argumentNames), fc.string({ maxLength: 8 })),
     fc.jsonValue(),
     {
       maxKeys: 4,
     },
   );
   await fc.assert(
-    fc.asyncProperty(fc.constantFrom(...names), given, async (name, given) => {
-      const { isError, body } = await call(client, name, given);
+    fc.asyncProperty(fc.constantFrom(...names), anyArguments, async (name, args) => {
+      const { isError, body } = await call(client, name, args);
       if (!isError) return;
       expect(errorCodes).toContain(body.error.code);
       expect(body.error.code).not.toBe('INTERNAL_ERROR');
@@ -487,27 +486,27 @@ test('any arguments get an answer of the service, and no fault of it', async () 
   );
 });
 
-test('a call has the key of its message, in whichever header and however often that came', async () => {
+test('a call uses the key of its request, in either header, even if the header is repeated', async () => {
   const { key } = await service.agency();
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'listTeamMembers' } };
-  const sent: Record<string, string | null>[] = [
+  const variants: Record<string, string>[] = [
     { 'x-api-key': key },
     { 'x-api-key': key, 'X-Api-Key': key },
     { 'x-api-key': key, Authorization: 'Basic eDp5' },
   ];
-  for (const headers of sent) {
+  for (const headers of variants) {
     const bytes = requestBytes(
       'POST',
       '/mcp',
       { ...headers, 'Content-Type': 'application/json' },
       JSON.stringify(message),
     );
-    const answer = await exchange(Number(new URL(base).port), bytes);
-    expect(JSON.parse(answer?.text ?? '').result.isError).toBe(false);
+    const response = await exchange(Number(new URL(base).port), bytes);
+    expect(JSON.parse(response?.text ?? '').result.isError).toBe(false);
   }
 });
 
-test('a message that is none of the protocol is refused, and there is neither stream nor session', async () => {
+test('a message that is not of the protocol is rejected, and there are no streams and sessions', async () => {
   const agency = await service.agency();
   const accept = 'application/json, text/event-stream';
   const unknown = await agency.post(
@@ -543,7 +542,7 @@ describe('revision 2026-07-28', () => {
   const pinned = (key: string, pin = '2026-07-28') =>
     connect(key, base, { versionNegotiation: { mode: { pin } } });
 
-  test('has the tools and answers of the others, for a client that is pinned to it and one that asks', async () => {
+  test('has the tools and results of earlier revisions, for a client that requires it and one that negotiates', async () => {
     const agency = await service.agency();
     await opportunity(agency, { salesStage: 'won' });
     const old = await connect(agency.key);
@@ -551,15 +550,15 @@ describe('revision 2026-07-28', () => {
     for (const client of [await pinned(agency.key), auto]) {
       expect(client.getInstructions()).toBe(old.getInstructions());
       expect((await client.listTools()).tools).toEqual((await old.listTools()).tools);
-      for (const given of [{ limit: 1 }, { limti: 1 }])
-        expect(await call(client, 'listOpportunities', given)).toEqual(
-          await call(old, 'listOpportunities', given),
+      for (const args of [{ limit: 1 }, { limti: 1 }])
+        expect(await call(client, 'listOpportunities', args)).toEqual(
+          await call(old, 'listOpportunities', args),
         );
       await expect(client.callTool({ name: 'listNothing' })).rejects.toThrow('is unknown');
     }
   });
 
-  test('each message has the key of its own request', async () => {
+  test('simultaneous requests of two organizations each use their own key', async () => {
     const [one, other] = [await service.agency(), await service.agency()];
     await opportunity(one, { title: 'Una' });
     await opportunity(other, { title: 'Otra' });
@@ -573,7 +572,7 @@ describe('revision 2026-07-28', () => {
     expect(titles).toEqual(Array.from({ length: 10 }, (_, index) => [index % 2 ? 'Otra' : 'Una']));
   });
 
-  test('a later revision gets the error that says what is supported, and there is no stream', async () => {
+  test('the error of an unknown later revision names the supported ones, and there are no streams', async () => {
     const agency = await service.agency();
     await expect(pinned(agency.key, '2099-01-01')).rejects.toThrow();
     const envelope = (version: string) => ({
@@ -598,17 +597,17 @@ describe('revision 2026-07-28', () => {
   });
 });
 
-test('a page of another site cannot call, whatever host it names; a local one and none can', async () => {
+test('pages of other sites are rejected, whatever Host they send; local pages and clients without Origin are not', async () => {
   const { key } = await service.agency();
   const app = await ownApp(service, { publisher: { publicUrl: 'https://api.agency.example' } });
   const message = { jsonrpc: '2.0', id: 1, method: 'ping' };
-  const ask = async (origin: string | undefined, host = 'api.agency.example') => {
+  const statusOf = async (origin: string | undefined, host = 'api.agency.example') => {
     const headers = { 'x-api-key': key, host, ...(origin !== undefined && { origin }) };
     return (await app.inject({ method: 'POST', url: '/mcp', headers, payload: message })).statusCode;
   };
   for (const origin of [undefined, 'https://api.agency.example', 'http://localhost:6274'])
-    expect(await ask(origin), origin).toBe(200);
+    expect(await statusOf(origin), origin).toBe(200);
   for (const origin of ['https://evil.example', 'null', 'https://api.agency.example.evil.example'])
-    expect(await ask(origin), origin).toBe(403);
-  expect(await ask('http://evil.example', 'evil.example')).toBe(403);
+    expect(await statusOf(origin), origin).toBe(403);
+  expect(await statusOf('http://evil.example', 'evil.example')).toBe(403);
 });

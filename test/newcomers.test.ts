@@ -12,7 +12,7 @@ const DASHBOARD_ONE =
   '/dashboard/v1/organizations/{organizationId}/opportunities/{opportunityId} supports GET, PUT, PATCH, DELETE.';
 const ALL = Object.keys(readDocument('openapi/openapi.json').paths).filter((path) => !path.includes('{'));
 
-test.each<[asked: string, hint: string, allow?: string]>([
+test.each<[request: string, hint: string, allow?: string]>([
   [
     'GET /v1/products',
     '. Similar: GET, POST /v1/catalog/products; GET, PATCH, DELETE /v1/catalog/products/{productId}. See /docs.',
@@ -29,19 +29,18 @@ test.each<[asked: string, hint: string, allow?: string]>([
     ': /v1/customers/{customerId} supports GET, PATCH, DELETE.',
     'DELETE, GET, HEAD, PATCH',
   ],
-  ['POST /v1/team', ': /v1/team supports GET.', 'GET, HEAD'],
   [
     'POST /dashboard/v1/organizations/x/opportunities/y',
     `: ${DASHBOARD_ONE}`,
     'DELETE, GET, HEAD, PATCH, PUT',
   ],
-])('%.40s leads to no operation, and is told what there is', async (asked, hint, allow) => {
-  const [method, url = ''] = asked.split(' ');
+])('the error of %.40s, which is no operation, names existing ones', async (request, hint, allow) => {
+  const [method, url = ''] = request.split(' ');
   const { app } = url.startsWith('/dashboard') ? dashboard : service;
-  const answer = await app.inject({ method: method as 'GET', url });
-  const { code, message } = answer.json().error;
-  expect([code, message]).toEqual(['ROUTE_NOT_FOUND', `This operation does not exist${hint}`]);
-  expect(String(answer.headers.allow).split(', ').sort().join(', ')).toBe(String(allow));
+  const response = await app.inject({ method: method as 'GET', url });
+  const message = `This operation does not exist${hint}`;
+  expect(response.json().error).toEqual({ code: 'ROUTE_NOT_FOUND', message });
+  expect(String(response.headers.allow).split(', ').sort().join(', ')).toBe(String(allow));
 });
 
 test.each([
@@ -58,33 +57,36 @@ test.each([
     'x',
     'GET /v1/conversations?query=… finds the conversation.',
   ],
-])('text in the place of an id, %s, is told how a %s is found', async (path, noun, id, hint) => {
+])('the error of text instead of an id, %s, says how to find a %s', async (path, noun, id, hint) => {
   const { body } = await (await service.agency()).get(path);
   expect(body.error.message).toBe(`The ${noun} "${id}" does not exist. The path takes an id. ${hint}`);
 });
 
-describe('a body of another shape', () => {
+describe('the error of a body', () => {
   const CONTACTS = '{"contacts":[{"identifierType":"whatsapp","identifierValue":"+52 1 55 1234 5678"}]}';
-  const looksLike = (shape: string) => ` Expected, for example: ${shape}.`;
+  const EXAMPLE = ` Expected, for example: ${CONTACTS}.`;
 
   test.each([
-    [{ email: 'ana@example.com', name: 'Ana' }, ` Ignored: body.email, body.name.${looksLike(CONTACTS)}`],
+    [{ email: 'ana@example.com', name: 'Ana' }, ` Ignored: body.email, body.name.${EXAMPLE}`],
     [
       { contacts: [{ type: 'email', value: 'ana@example.com' }] },
-      ` Ignored: body.contacts[0].type, body.contacts[0].value.${looksLike(CONTACTS)}`,
+      ` Ignored: body.contacts[0].type, body.contacts[0].value.${EXAMPLE}`,
     ],
-    [undefined, looksLike(CONTACTS)],
+    [undefined, EXAMPLE],
     [{ contacts: [], nickname: 'x' }, ''],
-  ])('%j of a customer is told which', async (sent, hint) => {
-    const { status, body } = await (await service.agency()).post('/v1/customers', sent);
-    expect(status).toBe(400);
-    const faults = body.error.details.map(
-      ({ path, message }: { path: string; message: string }) => `${path} ${message}`,
-    );
-    expect(body.error.message).toBe(`The request is not valid: ${faults.join('; ')}.${hint}`);
-  });
+  ])(
+    '%j of a customer names ignored fields, and has an example if contacts are not valid',
+    async (customer, hint) => {
+      const { status, body } = await (await service.agency()).post('/v1/customers', customer);
+      expect(status).toBe(400);
+      const errors = body.error.details.map(
+        ({ path, message }: { path: string; message: string }) => `${path} ${message}`,
+      );
+      expect(body.error.message).toBe(`The request is not valid: ${errors.join('; ')}.${hint}`);
+    },
+  );
 
-  test('under strict handling the names are faults, and are not told twice', async () => {
+  test('under strict handling has each unknown name once, as an error', async () => {
     const strictly = { headers: { prefer: 'handling=strict' } };
     const { body } = await (await service.agency()).post(
       '/v1/catalog/products',
@@ -101,25 +103,25 @@ test.each([
   ['{"title": "x",}', 'Expected double-quoted property name at position 14 (line 1 column 15)'],
   ['{"title":\n  tru}', 'Unexpected token \'}\', "{"title":\n  tru}"'],
   [' ', 'Unexpected end of JSON input'],
-])('%j, which is no JSON, is told where', async (text, place) => {
+])('the error of %j, which is not JSON, has the position', async (text, position) => {
   const agency = await service.agency();
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${agency.key}` };
   const url = '/v1/catalog/products';
-  const answer = await service.app.inject({ method: 'POST', url, headers, payload: text });
-  expect([answer.statusCode, answer.json().error.details]).toEqual([
-    400,
-    [{ path: 'body', message: `must be valid JSON: ${place}` }],
+  const response = await service.app.inject({ method: 'POST', url, headers, payload: text });
+  expect(response.statusCode).toBe(400);
+  expect(response.json().error.details).toEqual([
+    { path: 'body', message: `must be valid JSON: ${position}` },
   ]);
 });
 
-describe('a value of an open list that no record has', () => {
-  const known = async (agency: Agency, path: string) => {
+describe('a filter whose value no record has', () => {
+  const knownValues = async (agency: Agency, path: string) => {
     const { status, headers } = await agency.get(path);
     expect(status).toBe(200);
     return headers['x-known-values'];
   };
 
-  test('is answered with those that the organization has, and with no others', async () => {
+  test('returns the values of this organization', async () => {
     const [agency, neighbour] = [await service.agency(), await service.agency()];
     await opportunity(neighbour, { salesStage: 'theirs' });
     const { id } = await stage(agency, { key: 'negotiation' });
@@ -129,29 +131,29 @@ describe('a value of an open list that no record has', () => {
     await conversation(agency, { activityState: null, channel: 'whatsapp' });
     await customer(agency, { tags: ['vip', 'playa'] });
     const stages = 'salesStage=Qualified, en%20espera%2C%20Espa%C3%B1a, won';
-    expect(await known(agency, '/v1/opportunities?salesStage=Won')).toBe(stages);
-    expect(await known(agency, `/v1/opportunities?stageId=negotiation`)).toBe(
+    expect(await knownValues(agency, '/v1/opportunities?salesStage=Won')).toBe(stages);
+    expect(await knownValues(agency, `/v1/opportunities?stageId=negotiation`)).toBe(
       `stageId=${id}%20(negotiation)`,
     );
-    expect(await known(agency, '/v1/opportunities?salesStage=x&stageId=y')).toBe(
+    expect(await knownValues(agency, '/v1/opportunities?salesStage=x&stageId=y')).toBe(
       `${stages}; stageId=${id}%20(negotiation)`,
     );
-    expect(await known(agency, '/v1/conversations?activityState=waiting')).toBe('activityState=open');
-    expect(await known(agency, '/v1/conversations?channel=Whatsapp')).toBe('channel=web, whatsapp');
-    expect(await known(agency, '/v1/customers?tag=VIP')).toBe('tag=playa, vip');
+    expect(await knownValues(agency, '/v1/conversations?activityState=waiting')).toBe('activityState=open');
+    expect(await knownValues(agency, '/v1/conversations?channel=Whatsapp')).toBe('channel=web, whatsapp');
+    expect(await knownValues(agency, '/v1/customers?tag=VIP')).toBe('tag=playa, vip');
   });
 
-  test('is not, where the value is known, nothing is sent, or there is none', async () => {
+  test('returns no values if the value is known, no filter was sent, or no record has a value', async () => {
     const agency = await service.agency();
     for (const path of ['/v1/opportunities?salesStage=won', '/v1/customers?tag=x', '/v1/opportunities'])
-      expect(await known(agency, path)).toBeUndefined();
+      expect(await knownValues(agency, path)).toBeUndefined();
     await opportunity(agency, { salesStage: 'won' });
-    expect(await known(agency, '/v1/opportunities?salesStage=won&temperature=hot')).toBeUndefined();
+    expect(await knownValues(agency, '/v1/opportunities?salesStage=won&temperature=hot')).toBeUndefined();
   });
 
-  test('shows twenty at most', async () => {
+  test('returns at most twenty values', async () => {
     const agency = await service.agency();
     for (let index = 10; index < 35; index += 1) await opportunity(agency, { salesStage: `stage ${index}` });
-    expect(await known(agency, '/v1/opportunities?salesStage=x')).toMatch(/^([^,]+, ){19}stage%2029$/);
+    expect(await knownValues(agency, '/v1/opportunities?salesStage=x')).toMatch(/^([^,]+, ){19}stage%2029$/);
   });
 });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { documentAt } from './support/documents.ts';
 import { type Service, startService } from './support/service.ts';
 
-/** What docs/operating.md says to do when a customer reports a request. */
+/** The instructions of docs/operating.md for a customer's report of a request. */
 
 const [, chapter = ''] =
   /^## A customer reports a request\n([\s\S]*?)^## /m.exec(documentAt('docs/operating.md')) ?? [];
@@ -15,7 +15,7 @@ const blocks = (language: string): string[] =>
   Array.from(chapter.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)).flatMap(([, name, text = '']) =>
     name === language ? [text] : [],
   );
-/** The names in the second column of the table's row that begins so. */
+/** The names in the second column of the table's row that begins with the text. */
 const fieldsOf = (line: string): string[] => {
   const row = chapter.split('\n').find((text) => text.startsWith(`| ${line}`)) ?? '';
   return [...(row.split('|')[2] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => String(name));
@@ -33,10 +33,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-test('its id, or its time and the start of its key, lead to its line, its key and its record', async () => {
+test('the id of a request, or its time and the start of its key, lead to its log line, key and record', async () => {
   const agency = await service.agency();
   await (await service.agency()).get('/v1/customers');
-  const requestId = 'the-one-that-was-reported';
+  const requestId = 'the-reported-request';
   const created = await agency.post(
     '/v1/customers',
     { contacts: [{ identifierType: 'email', identifierValue: 'ana@example.com' }] },
@@ -47,14 +47,14 @@ test('its id, or its time and the start of its key, lead to its line, its key an
   await writeFile(join(folder, 'service.log'), lines.join(''));
 
   const [byId = '', byKey = ''] = blocks('sh');
-  const found = async (command: string): Promise<Record<string, unknown>[]> => {
+  const runCommand = async (command: string): Promise<Record<string, unknown>[]> => {
     const { stdout } = await promisify(execFile)('sh', ['-c', command], { cwd: folder });
     return stdout
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line));
   };
-  const [line = {}, ...others] = await found(byId.replace('REQUEST_ID', requestId));
+  const [line = {}, ...others] = await runCommand(byId.replace('REQUEST_ID', requestId));
   expect(others).toEqual([]);
   expect(Object.keys(line).sort()).toEqual([...fieldsOf('`request`'), 'level', 'msg'].sort());
   expect(line).toMatchObject({ level: 30, msg: 'request', route: '/v1/customers', status: 201 });
@@ -63,10 +63,10 @@ test('its id, or its time and the start of its key, lead to its line, its key an
   const [key] = await service.query(keyQuery.replace('START', agency.key.slice(0, 11)));
   expect(key).toMatchObject({ id: line.apiKeyId, organization_id: agency.id });
   const minute = /(?<="time":")[^']+/.exec(byKey)?.[0] ?? '';
-  const ofKey = byKey
+  const byKeyAndTime = byKey
     .replace('KEY_ID', String(line.apiKeyId))
     .replace(minute, String(line.time).slice(0, 15));
-  expect(await found(ofKey)).toEqual([line]);
+  expect(await runCommand(byKeyAndTime)).toEqual([line]);
 
   const record = recordQuery.replace('ORGANIZATION_ID', agency.id).replace('RECORD_ID', created.body.id);
   const [stored] = await service.query<{ created_at: Date; archived_at: Date | null }>(record);

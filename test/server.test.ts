@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { issueApiKey } from '../src/api-keys/repository.ts';
 import { createCatalogProduct } from '../src/catalog/repository.ts';
 import { CatalogProductCreate } from '../src/catalog/schema.ts';
@@ -16,11 +16,10 @@ import { createOrganization } from '../src/organizations/repository.ts';
 import {
   administer,
   countAtWork,
-  createTestDatabase,
   EMPTY_TEMPLATE,
   hold,
+  ownDatabase,
   serviceRole,
-  type TestDatabase,
 } from './support/databases.ts';
 import { README } from './support/documents.ts';
 import { type Example, examplesOf, runExample } from './support/examples.ts';
@@ -34,9 +33,9 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** The process ends with the test, also when that fails. */
-function startService(...given: Parameters<typeof startProcess>): ServiceProcess {
-  const service = startProcess(...given);
+/** Starts the service; it ends with the test. */
+function startService(...options: Parameters<typeof startProcess>): ServiceProcess {
+  const service = startProcess(...options);
   onTestFinished(async () => {
     service.child.kill('SIGTERM');
     await service.ended;
@@ -50,23 +49,15 @@ const isOpen = (url: string): Promise<boolean> =>
     () => false,
   );
 
-/** Asks a service that is ending to end at once. Signals of half a second count as one: they go on until it has ended. */
-async function endAtOnce({ child, ended }: ServiceProcess, signal: NodeJS.Signals): Promise<number | null> {
-  const again = setInterval(() => child.kill(signal), 100);
-  const code = await ended;
-  clearInterval(again);
-  return code;
-}
-
-/** The address and key of the curl that the start printed. */
+/** The address and key of the curl command in the output of the start. */
 function printedCurl(output: string): { url: string; authorization: string } {
   const [, url, authorization] = /curl -s '([^']+)' -H 'Authorization: ([^']+)'/.exec(output) ?? [];
-  if (url === undefined || authorization === undefined) throw new Error(`No curl in:\n${output}`);
+  if (url === undefined || authorization === undefined) throw new Error(`No curl command in:\n${output}`);
   return { url, authorization };
 }
 
-/** What must stand below the headings of the example of the dashboard API, in their order. */
-const DAY: [heading: string, ...below: (string | RegExp)[]][] = [
+/** The headings that examples/dashboard.sh prints, and parts of the output below them. */
+const STEPS: [heading: string, ...output: (string | RegExp)[]][] = [
   ['a key for each program'],
   ['a lead twice', '"firstName":"Ana"', 'KEY_CREATE_ONLY'],
   ['writes on WhatsApp', '"customerName":"Ana"', '{"inserted":2,"updated":0}'],
@@ -101,24 +92,27 @@ const DAY: [heading: string, ...below: (string | RegExp)[]][] = [
   ['In the evening', 'website: create', '\nleo@example.com\n'],
 ];
 
-/** Runs the example of the dashboard API, as its reader would; its output. */
+/** Runs the example of the dashboard API, and returns its output. */
 async function runDashboardExample(api: string, dashboard: string, greeting: string): Promise<string> {
   const [, DASHBOARD_TOKEN] = /Its token +(\S+)/.exec(greeting) ?? [];
-  const DASHBOARD = `${dashboard}/dashboard/v1`;
-  const env = { PATH: process.env.PATH, CRM_URL: api, DASHBOARD, DASHBOARD_TOKEN };
-  const { stdout } = await promisify(execFile)('examples/dashboard.sh', { env });
-  return stdout;
+  const env = {
+    PATH: process.env.PATH,
+    CRM_URL: api,
+    DASHBOARD: `${dashboard}/dashboard/v1`,
+    DASHBOARD_TOKEN,
+  };
+  return (await promisify(execFile)('examples/dashboard.sh', { env })).stdout;
 }
 
-async function ports(): Promise<{ PORT: string; DASHBOARD_PORT: string }> {
+async function freePorts(): Promise<{ PORT: string; DASHBOARD_PORT: string }> {
   return { PORT: await freePort(), DASHBOARD_PORT: await freePort() };
 }
 
-test('a start without DATABASE_URL prints a curl that works, and keeps data and key, whichever of its programs dies', async () => {
+test('a start without DATABASE_URL prints a curl command that works; data and key survive the death of service and database', async () => {
   const dataDir = join(folder, 'embedded');
-  const free = await ports();
-  const PUBLIC_URL = `http://127.0.0.1:${free.PORT}`;
-  const environment = { DATA_DIR: dataDir, HOST: '127.0.0.1', PUBLIC_URL, ...free };
+  const ports = await freePorts();
+  const PUBLIC_URL = `http://127.0.0.1:${ports.PORT}`;
+  const environment = { DATA_DIR: dataDir, HOST: '127.0.0.1', PUBLIC_URL, ...ports };
   const first = startService(environment);
   const curl = printedCurl(await first.until(READY));
   const { authorization } = curl;
@@ -131,28 +125,27 @@ test('a start without DATABASE_URL prints a curl that works, and keeps data and 
   const dashboard = `http://127.0.0.1:${environment.DASHBOARD_PORT}`;
   const output = await runDashboardExample(origin, dashboard, first.output());
   const steps = output.split('\n== ').slice(1);
-  expect(steps).toHaveLength(DAY.length);
-  for (const [index, [heading, ...below]] of DAY.entries())
-    for (const text of [heading, ...below]) expect(steps[index]).toMatch(text);
+  expect(steps).toHaveLength(STEPS.length);
+  for (const [index, parts] of STEPS.entries()) for (const part of parts) expect(steps[index]).toMatch(part);
   expect(output).not.toContain('"error"');
 
   const key = join(dataDir, 'demo-key');
   expect((await stat(key)).mode & 0o777).toBe(0o600);
   expect(`Bearer ${(await readFile(key, 'utf8')).trim()}`).toBe(authorization);
-  const shown = async () => (await fetch(curl.url, { headers: { authorization } })).json();
-  const page = await shown();
+  const readPage = async () => (await fetch(curl.url, { headers: { authorization } })).json();
+  const page = await readPage();
   expect(page).toMatchObject({ data: [{ id: expect.any(String) }] });
 
-  const beside = startService({ ...environment, ...(await ports()) });
-  expect(await beside.ended).toBe(1);
-  expect(beside.output()).toMatch(/^The service cannot start: The data directory is in use .*\n$/);
+  const duplicate = startService({ ...environment, ...(await freePorts()) });
+  expect(await duplicate.ended).toBe(1);
+  expect(duplicate.output()).toMatch(/^The service cannot start: The data directory is in use .*\n$/);
 
-  // A server whose service was killed is taken over by the next start.
+  // After a SIGKILL of the service, the next start takes over the database.
   first.child.kill('SIGKILL');
   await first.ended;
   const second = startService(environment);
   expect(printedCurl(await second.until(READY))).toEqual(curl);
-  expect(await shown()).toEqual(page);
+  expect(await readPage()).toEqual(page);
 
   const pidFile = join(dataDir, 'postgres', 'postmaster.pid');
   process.kill(Number.parseInt(await readFile(pidFile, 'utf8'), 10), 'SIGKILL');
@@ -160,106 +153,100 @@ test('a start without DATABASE_URL prints a curl that works, and keeps data and 
   expect(second.output().match(/^The embedded PostgreSQL .*$/gm)).toEqual([
     `The embedded PostgreSQL ended unexpectedly, and the service ends with it. See ${dataDir}/postgres/server.log.`,
   ]);
-  // Its orphans keep the shared memory for a moment, as long as a watcher starts it in vain.
-  const started = async () => {
-    const again = startService(environment);
-    const isReady = await again.until(READY).catch(() => '');
-    return isReady === '' ? undefined : again;
+  // Until the database's child processes have released the shared memory, a start fails.
+  const start = async () => {
+    const service = startService(environment);
+    await service.until(READY);
+    return service;
   };
-  const third = await vi.waitUntil(started, { timeout: 120_000 });
-  expect(await shown()).toEqual(page);
-  // Its terminal is closed.
+  const third = await vi.waitFor(start, { timeout: 120_000 });
+  expect(await readPage()).toEqual(page);
+  // The signal of a terminal that is closed.
   third.child.kill('SIGHUP');
   expect(await third.ended).toBe(0);
   await expect(stat(pidFile)).rejects.toThrow('ENOENT');
 });
 
-describe('a start with DATABASE_URL', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase(inject('serverUrl'), EMPTY_TEMPLATE);
-  });
-  afterAll(() => database.drop());
+test('a start with DATABASE_URL migrates as the owner, works as another role, loads nothing, and completes running requests after SIGTERM', async () => {
+  const database = await ownDatabase(EMPTY_TEMPLATE);
+  await administer(database.ownerUrl, (client) => client.query(serviceRole.rights));
+  const environment = {
+    DATABASE_URL: database.url,
+    DATABASE_DIRECT_URL: database.ownerUrl,
+    DATA_DIR: join(folder, 'database-url'),
+    HOST: '127.0.0.1',
+    SHUTDOWN_DRAIN_MS: '0',
+    // Longer than the test blocks the request.
+    DATABASE_TIMEOUT_MS: '60000',
+    ...(await freePorts()),
+  };
+  const service = startService(environment);
+  const output = await service.until(READY);
+  expect(output).toContain('npm run keys');
+  expect(output).not.toContain('tcrm_');
+  const ready = `http://127.0.0.1:${environment.DASHBOARD_PORT}/readyz`;
+  await expect.poll(async () => (await fetch(ready)).status).toBe(200);
+  const base = `http://127.0.0.1:${environment.PORT}`;
+  const db = openDatabase({ url: database.url, poolSize: 1, maxWaiting: 10, statementTimeout: 60_000 });
+  const scope = scopeTo(db, (await createOrganization(db, 'Agency')).id);
+  const { key } = parseJson(await issueApiKey(scope, { name: 'test' }));
+  const { id } = parseJson(
+    await createCatalogProduct(scope, CatalogProductCreate.parse({ title: 'Before' })),
+  );
+  await db.close();
 
-  test('migrates as the owner, works as another role, loads nothing, and finishes requests that run when SIGTERM comes', async () => {
-    await administer(database.ownerUrl, (client) => client.query(serviceRole.rights));
-    const environment = {
-      DATABASE_URL: database.url,
-      DATABASE_DIRECT_URL: database.ownerUrl,
-      DATA_DIR: join(folder, 'given'),
-      HOST: '127.0.0.1',
-      SHUTDOWN_DRAIN_MS: '0',
-      // The request waits for as long as the test does.
-      DATABASE_TIMEOUT_MS: '60000',
-      ...(await ports()),
-    };
-    const service = startService(environment);
-    const output = await service.until(READY);
-    expect(output).toContain('npm run keys');
-    expect(output).not.toContain('tcrm_');
-    const ready = `http://127.0.0.1:${environment.DASHBOARD_PORT}/readyz`;
-    await expect.poll(async () => (await fetch(ready)).status).toBe(200);
-    const base = `http://127.0.0.1:${environment.PORT}`;
-    const db = openDatabase({ url: database.url, poolSize: 1, maxWaiting: 10, statementTimeout: 60_000 });
-    const scope = scopeTo(db, (await createOrganization(db, 'Agency')).id);
-    const { key } = parseJson(await issueApiKey(scope, { name: 'test' }));
-    const { id } = parseJson(
-      await createCatalogProduct(scope, CatalogProductCreate.parse({ title: 'Before' })),
-    );
-    await db.close();
-
-    const letGo = await hold(database.ownerUrl, 'select from products for update');
-    const running = fetch(`${base}/v1/catalog/products/${id}`, {
-      method: 'PATCH',
-      headers: { 'x-api-key': key, 'content-type': 'application/json' },
-      body: JSON.stringify({ title: 'After' }),
-    });
-    await expect.poll(() => countAtWork(database.ownerUrl, 'Lock')).toBe(1);
-    service.child.kill('SIGTERM');
-    await expect.poll(() => isOpen(base)).toBe(false);
-    await letGo();
-    const answer = await running;
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toMatchObject({ title: 'After' });
-    expect(await service.ended).toBe(0);
+  const release = await hold(database.ownerUrl, 'select from products for update');
+  const running = fetch(`${base}/v1/catalog/products/${id}`, {
+    method: 'PATCH',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify({ title: 'After' }),
   });
+  await expect.poll(() => countAtWork(database.ownerUrl, 'Lock')).toBe(1);
+  service.child.kill('SIGTERM');
+  await expect.poll(() => isOpen(base)).toBe(false);
+  await release();
+  const response = await running;
+  expect(response.status).toBe(200);
+  expect(await response.json()).toMatchObject({ title: 'After' });
+  expect(await service.ended).toBe(0);
 });
 
-test('a variable that looks like one of ours which is not set is named', () => {
+test('the name of an unknown variable that resembles one of the service is found, unless that one is set', () => {
   expect(misspeltVariables({ DATABASE_URI: 'x', PORTS: '1', HOSTNAME: 'x', LOG_LEVEL: 'info' })).toEqual([
     { name: 'DATABASE_URI', suggestion: 'DATABASE_URL' },
   ]);
   expect(misspeltVariables({ DATABASE_URI: 'x', DATABASE_URL: 'y' })).toEqual([]);
 });
 
-test('a stop by SIGTERM: not ready at once and serving on for SHUTDOWN_DRAIN_MS, unless it is asked again', async () => {
-  const database = await createTestDatabase(inject('serverUrl'));
-  onTestFinished(database.drop);
-  const free = await ports();
+test('after SIGTERM the service is not ready but serves for SHUTDOWN_DRAIN_MS, unless a second SIGTERM ends it', async () => {
+  const database = await ownDatabase();
+  const ports = await freePorts();
   const service = startService({
     DATABASE_URL: database.url,
     DATA_DIR: join(folder, 'stop'),
     HOST: '127.0.0.1',
     SHUTDOWN_DRAIN_MS: '60000',
     FILE_SIGNING_SECRETS: 'x',
-    ...free,
+    ...ports,
   });
   await service.until(READY);
   await service.until(
     'FILE_SIGNING_SECRETS is not a variable of this service. Did you mean FILE_SIGNING_SECRET?',
   );
-  const readiness = async () => (await fetch(`http://127.0.0.1:${free.DASHBOARD_PORT}/readyz`)).status;
+  const readiness = async () => (await fetch(`http://127.0.0.1:${ports.DASHBOARD_PORT}/readyz`)).status;
   await expect.poll(readiness).toBe(200);
   service.child.kill('SIGTERM');
   await expect.poll(readiness, { interval: 5 }).toBe(503);
-  const answer = await fetch(`http://127.0.0.1:${free.PORT}/openapi.json`);
-  expect(answer.status).toBe(200);
-  expect(await endAtOnce(service, 'SIGTERM')).toBe(1);
+  expect(await isOpen(`http://127.0.0.1:${ports.PORT}/openapi.json`)).toBe(true);
+  // Signals within half a second count as one.
+  const signals = setInterval(() => service.child.kill('SIGTERM'), 100);
+  expect(await service.ended).toBe(1);
+  clearInterval(signals);
   expect(service.output()).not.toContain('"level":50');
 });
 
-describe('a start that cannot succeed says why in one line, without a stack, and ends with 1', () => {
-  const failing = async (environment: Record<string, string>, args?: string[]): Promise<string> => {
+describe('a start that fails explains why in one line, without a stack, and ends with 1', () => {
+  const startInVain = async (environment: Record<string, string>, args?: string[]): Promise<string> => {
     const service = startService(
       { DATA_DIR: join(folder, 'failing'), HOST: '127.0.0.1', ...environment },
       args,
@@ -269,17 +256,21 @@ describe('a start that cannot succeed says why in one line, without a stack, and
     return service.output();
   };
 
-  test('bad variables, all of them named', async () => {
-    const line = await failing({ PORT: 'abc', SIGNED_URL_TTL_SECONDS: '5', FILE_SIGNING_SECRET: 'short' });
+  test('invalid variables, all with their names', async () => {
+    const line = await startInVain({
+      PORT: 'abc',
+      SIGNED_URL_TTL_SECONDS: '5',
+      FILE_SIGNING_SECRET: 'short',
+    });
     expect(line).toMatch(/PORT must be.*FILE_SIGNING_SECRET|PORT must be.*SIGNED_URL_TTL_SECONDS/);
     expect(line).toContain('SIGNED_URL_TTL_SECONDS must be an integer from 30 to 3600');
     expect(line).toContain('FILE_SIGNING_SECRET must have at least 32 characters');
   });
 
   test('a database that cannot be reached, without its password', async () => {
-    const line = await failing({
+    const line = await startInVain({
       DATABASE_URL: 'postgres://crm:hunter2hunter2@127.0.0.1:1/crm',
-      ...(await ports()),
+      ...(await freePorts()),
     });
     expect(line).toContain('DATABASE_URL');
     expect(line).toContain('ECONNREFUSED');
@@ -287,18 +278,17 @@ describe('a start that cannot succeed says why in one line, without a stack, and
   });
 
   test('a port in use', async () => {
-    const database = await createTestDatabase(inject('serverUrl'));
-    const { PORT, DASHBOARD_PORT } = await ports();
+    const database = await ownDatabase();
+    const { PORT, DASHBOARD_PORT } = await freePorts();
     const holder = createServer().listen(Number(PORT), '127.0.0.1');
-    const line = await failing({ DATABASE_URL: database.url, PORT, DASHBOARD_PORT });
+    const line = await startInVain({ DATABASE_URL: database.url, PORT, DASHBOARD_PORT });
     holder.close();
-    await database.drop();
     expect(line).toBe(`Port ${PORT} on 127.0.0.1 is in use. Set PORT or DASHBOARD_PORT to another one.\n`);
   });
 
   test('a runtime that is too old', async () => {
-    const pretend = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' });";
-    const line = await failing({}, ['--eval', `${pretend} import(${JSON.stringify(MAIN)})`]);
+    const setVersion = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' });";
+    const line = await startInVain({}, ['--eval', `${setVersion} import(${JSON.stringify(MAIN)})`]);
     expect(line).toMatch(/^Node\.js 24 or later is required; this is v\d+\.\S+\. Start it with `npm start`/);
   });
 });

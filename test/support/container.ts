@@ -1,23 +1,20 @@
 import { GenericContainer, getContainerRuntimeClient } from 'testcontainers';
 
-/** A PostgreSQL in a container, with the settings of the embedded one. */
-
-type Settings = Record<string, string>;
-
 const LOGIN = { POSTGRES_USER: 'crm', POSTGRES_PASSWORD: 'crm', POSTGRES_DB: 'crm' };
 
+/** Starts PostgreSQL in a container. */
 export async function startContainer(
   image: string,
-  settings: Settings,
+  settings: Record<string, string>,
 ): Promise<{ url: string; stop: () => Promise<unknown> }> {
   const command = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   await getContainerRuntimeClient().catch(() => {
     process.stderr.write(
-      'TEST_POSTGRES=container needs a container runtime such as Docker, and found none.\n',
+      'TEST_POSTGRES=container needs a container runtime such as Docker, and none was found.\n',
     );
     process.exit(1);
   });
-  // The image's own initialisation does not listen on the port: once it is open, the server is the final one.
+  // While the image initialises itself, its server does not listen on the port.
   const container = await new GenericContainer(image)
     .withEnvironment(LOGIN)
     .withExposedPorts(5432)

@@ -35,10 +35,10 @@ export function examplesOf(markdown: string): Example[] {
   return examples;
 }
 
-/** What a run of examples has learned: the values that the document shows, and those that this service gave instead. */
+/** Values that the document shows, and the values that this service returned instead. */
 export type Learned = Map<string, string>;
 
-/** Ids, moments, links and entity tags: what a later example uses again. */
+/** Ids, timestamps, links and entity tags: later examples use them again. */
 const FORMS = [
   /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/,
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
@@ -56,7 +56,7 @@ const isAlike = (shown: unknown, actual: unknown): boolean =>
 
 const REST = '…';
 
-/** The shown value with what may differ taken from the actual one: equal to it when the answer is as shown. */
+/** The value that the document shows, with the parts that may differ taken from the actual value. */
 function expected(shown: unknown, actual: unknown, varies: ReadonlySet<string>, learned: Learned): unknown {
   if (Array.isArray(shown)) {
     return shown.map((entry, index) =>
@@ -65,7 +65,7 @@ function expected(shown: unknown, actual: unknown, varies: ReadonlySet<string>, 
   }
   if (typeof shown !== 'object' || shown === null) return shown;
   const present = (typeof actual === 'object' && actual !== null ? actual : {}) as Record<string, unknown>;
-  // A value that an earlier answer gave is the same in this one.
+  // A value of an earlier response must not change.
   const isKnown = (value: unknown) => [...learned.values()].includes(value as string);
   const { [REST]: rest, ...fields } = shown as Record<string, unknown>;
   const entries = Object.entries(fields).map(([name, value]) => {
@@ -75,7 +75,7 @@ function expected(shown: unknown, actual: unknown, varies: ReadonlySet<string>, 
     if (typeof value === 'string' && formOf(value)) learned.set(value, String(present[name]));
     return [name, present[name]];
   });
-  // A field that was added since is not shown, as long as it says nothing.
+  // A document need not show fields that are null.
   const added = Object.entries(present).filter(([, value]) => rest !== undefined || value === null);
   return Object.fromEntries([...added, ...entries]);
 }
@@ -98,9 +98,9 @@ const replaceAll = (text: string, learned: Learned): string =>
   [...learned].reduce((replaced, [shown, actual]) => replaced.replaceAll(shown, actual), text);
 
 /**
- * Runs an example in a shell, as its reader would, and holds what it prints to what the document shows.
- * @param base stands in for http://localhost:3000
- * @param learned what earlier examples of the document have learned; grows
+ * Runs an example in a shell, as its reader would, and expects the output that the document shows.
+ * @param base replaces http://localhost:3000
+ * @param learned the values of earlier examples of the document; this one adds its own
  */
 export async function runExample(
   { title, command, answer }: Example,
@@ -121,7 +121,7 @@ export async function runExample(
   const shown = read(replaceAll(answer.text, learned));
   const actual = read(stdout);
   if (answer.language === 'http') {
-    // Some of the headers are shown, not all.
+    // A document shows only some of the headers.
     Object.assign((shown as { headers: object }).headers, { [REST]: true });
   }
   expect(actual, `${title}:\n${command}`).toEqual(expected(shown, actual, answer.varies, learned));

@@ -7,15 +7,15 @@ import { createMetrics } from '../../src/http/metrics.ts';
 import { memoryLimiter } from '../../src/http/rate-limit.ts';
 import type { Agency, Service } from './service.ts';
 
-/** Parts of the service that a test makes for itself, beside the service of its file. */
+/** Parts of the service that a test builds for itself, in addition to the service of its file. */
 
-/** A pool of its own on the service's database, or on another `url`; it closes with the test. */
+/** Another pool on the service's database, or on another `url`; it closes with the test. */
 export function ownPool(service: Service, options: Partial<DatabaseOptions> = {}): Database {
   const db = openDatabase({
     url: service.url,
     poolSize: 4,
     maxWaiting: 500,
-    // So long that only what never ends is too slow.
+    // So long that only a statement that never ends exceeds it.
     statementTimeout: 240_000,
     ...options,
   });
@@ -23,7 +23,7 @@ export function ownPool(service: Service, options: Partial<DatabaseOptions> = {}
   return db;
 }
 
-/** The API once more: with the database and the keys of the service, silent and without a limit, but for these options. */
+/** Another app on the database and keys of the service: without log and rate limit, unless the options have them. */
 export const appOf = (service: Service, options: Partial<AppOptions> = {}) =>
   buildApp({
     db: service.db,
@@ -34,7 +34,7 @@ export const appOf = (service: Service, options: Partial<AppOptions> = {}) =>
     ...options,
   });
 
-/** The same, which closes with the test. */
+/** The same, but it closes with the test. */
 export async function ownApp(service: Service, options: Partial<AppOptions> = {}) {
   const app = await appOf(service, options);
   onTestFinished(() => app.close());
@@ -44,7 +44,7 @@ export async function ownApp(service: Service, options: Partial<AppOptions> = {}
 export type Asked = { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; url: string; body?: object };
 type Line = { msg: string; level: number; organizationId?: string; rejected?: Record<string, number> };
 
-/** An instance with a pool and a log of its own. Its keys are the service's, so that only the pool under test fails. */
+/** Another instance, with its own pool and log. It shares the service's keys, so that only the pool under test fails. */
 export async function ownInstance(service: Service, options: Partial<DatabaseOptions> = {}) {
   const lines: Line[] = [];
   const logger = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) });
@@ -53,8 +53,9 @@ export async function ownInstance(service: Service, options: Partial<DatabaseOpt
   const app = await ownApp(service, { db, logger, metrics, mcp: 'write' });
   const ask = async ({ key }: Agency, { method, url, body }: Asked) => {
     const headers = { 'x-api-key': key };
-    const answer = await app.inject({ method, url, headers, ...(body && { payload: body }) });
-    return { status: answer.statusCode, retryAfter: answer.headers['retry-after'], body: answer.json() };
+    const response = await app.inject({ method, url, headers, ...(body && { payload: body }) });
+    const { statusCode: status } = response;
+    return { status, retryAfter: response.headers['retry-after'], body: response.json() };
   };
   const send = (agency: Agency, method: Asked['method'], url: string, body?: object) =>
     ask(agency, { method, url, ...(body && { body }) });

@@ -7,37 +7,36 @@ import { startEmbeddedPostgres } from '../../src/db/server/embedded.ts';
 import { migrateDatabase } from '../../src/db/server/migrate.ts';
 import { administer, EMPTY_TEMPLATE, formCluster, serviceRole, TEMPLATE, withDatabase } from './databases.ts';
 
-/** Linux keeps what is written there in memory. To copy a database of 700 files cost 260 ms on a disk, and 17 ms there. */
+/** A file system in memory. To copy a database of 700 files took 260 ms on a disk, and 17 ms here. */
 const MEMORY = '/dev/shm';
-/** Bytes. A run has never used a quarter of it; a container may have 64 MiB in all. */
-const ROOM = 2 * 2 ** 30;
+/** Bytes. A run uses less than a quarter of it; a container may have only 64 MiB. */
+const NEEDED = 2 * 2 ** 30;
 
-async function hasRoom(path: string): Promise<boolean> {
+async function hasSpace(path: string): Promise<boolean> {
   const { bavail, bsize } = await statfs(path).catch(() => ({ bavail: 0, bsize: 0 }));
-  return bavail * bsize >= ROOM;
+  return bavail * bsize >= NEEDED;
 }
 
 /**
- * The server of a test run: embedded, with TEST_POSTGRES=container one in a container, with TEST_POSTGRES=pooler or citus
- * one that runs already. It holds one migrated template; every test file clones a database of its own from it. Each project of a
- * run has its own.
- * @returns what ends it
+ * Starts the server of a project's test run, and creates the migrated template that every test file clones.
+ * TEST_POSTGRES chooses the server: `container`, `pooler` or `citus`; without it, the embedded one.
+ * @returns the function that ends the server
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // What the run writes: PostgreSQL's data, and the temporary folders of all tests and of the programs that they start.
-  const folder = await mkdtemp(join((await hasRoom(MEMORY)) ? MEMORY : tmpdir(), 'crm-tests-'));
-  // Some tests have programs of other users in it.
+  // For PostgreSQL's data, and the temporary folders of all tests and of the programs that they start.
+  const folder = await mkdtemp(join((await hasSpace(MEMORY)) ? MEMORY : tmpdir(), 'crm-tests-'));
+  // Some tests run programs as other users in it.
   await chmod(folder, 0o711);
   process.env.TMPDIR = folder;
-  // Node keeps there what it compiled: each of the programs that the tests start is started many times.
+  // Tests start the same programs many times: Node compiles them once.
   process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
   const { url, workers = [], poolerUrl, stop } = await startServer();
-  // In the encoding that the service needs, whatever the server was initialised with.
+  // The encoding that the service needs, whatever the server's default is.
   const utf8 = `encoding 'UTF8' locale 'C.UTF-8' template template0`;
   for (const node of [url, ...workers])
     await administer(node, async (client) => {
       for (const template of [EMPTY_TEMPLATE, TEMPLATE]) {
-        // One that runs already may have been used before.
+        // A server that runs already may have templates of an earlier run.
         await client.query(`drop database if exists ${template} with (force)`);
         await client.query(`create database ${template} ${utf8}`);
       }
@@ -62,14 +61,14 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 
 type Server = {
   url: string;
-  /** The same server, for all that the service does in transactions. */
+  /** The same server through a pooler in transaction mode. */
   poolerUrl?: string;
   /** The workers of a Citus cluster. */
   workers?: string[];
   stop: () => Promise<unknown>;
 };
 
-/** Durability costs time and protects nothing here. */
+/** Tests need no durability, and it costs time. */
 const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
 
 function startServer(): Promise<Server> {
@@ -82,7 +81,7 @@ async function useRunning(): Promise<Server> {
   const { TEST_POSTGRES_URL: url, TEST_POOLER_URL: poolerUrl } = process.env;
   if (!url || !poolerUrl)
     throw new Error(
-      'TEST_POSTGRES=pooler needs TEST_POOLER_URL, a pooler that leads to any database of a PostgreSQL (test/support/pgbouncer.ini), and TEST_POSTGRES_URL, the same PostgreSQL as a superuser and without the pooler.',
+      'TEST_POSTGRES=pooler needs TEST_POOLER_URL, a pooler for any database of a PostgreSQL (test/support/pgbouncer.ini), and TEST_POSTGRES_URL, the same PostgreSQL as a superuser and without the pooler.',
     );
   return { url, poolerUrl, stop: async () => undefined };
 }
@@ -111,7 +110,7 @@ async function startEmbedded(): Promise<Server> {
   return startEmbeddedPostgres(join(tmpdir(), 'postgres'), SETTINGS);
 }
 
-/** Loaded only here: the library takes longer than PostgreSQL's start. */
+/** Loaded on demand, because loading the library takes longer than PostgreSQL's start. */
 async function startContainer(): Promise<Server> {
   const container = await import('./container.ts');
   return container.startContainer(process.env.TEST_POSTGRES_IMAGE ?? 'postgres:18', SETTINGS);

@@ -7,21 +7,21 @@ import { fileURLToPath } from 'node:url';
 export type ServiceProcess = {
   child: ChildProcess;
   output: () => string;
-  /** Resolves with the output when it contains the text; rejects with it when the process ends before. */
+  /** Resolves with the output when it contains the text; rejects if the process ends before. */
   until: (text: string) => Promise<string>;
   /** Exit code. */
   ended: Promise<number | null>;
 };
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
-/** What every program needs: PATH (for setpriv), and the compiled code of those started before it. */
+/** The environment that every program needs: PATH (for setpriv), and the cache of compiled code. */
 export const PROGRAM = {
   PATH: process.env.PATH,
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
 };
 
-/** Starts the service with nothing but these variables. */
+/** Starts the service with these environment variables only. */
 export function startProcess(
   environment: Record<string, string>,
   args: string[] = [MAIN],
@@ -42,34 +42,32 @@ export function startProcess(
   const ended = new Promise<number | null>((done) => {
     child.on('close', done);
   });
-  const until = (wanted: string): Promise<string> =>
+  const until = (expected: string): Promise<string> =>
     new Promise((done, fail) => {
       const watch = () => {
-        if (text.includes(wanted)) done(text);
+        if (text.includes(expected)) done(text);
       };
       watchers.add(watch);
       watch();
-      ended.then((code) => fail(new Error(`Ended with ${code} before printing "${wanted}":\n${text}`)));
+      ended.then((code) => fail(new Error(`Ended with ${code} before printing "${expected}":\n${text}`)));
     });
   return { child, output: () => text, until, ended };
 }
 
-const given = new Set<string>();
+const used = new Set<string>();
 
-/** Outgoing connections take ports from here on (Linux's default): a server that is started again would not get its own back. */
+/** Linux gives outgoing connections the ports from here on: such a port could be taken when a server restarts. */
 const FIRST_OUTGOING = 32_768;
 const FIRST_FREE = 10_000;
 
-/** A port that is free, and that nobody else got from here. */
+/** A free port that this function has not returned before. */
 export async function freePort(): Promise<string> {
   const port = String(randomInt(FIRST_FREE, FIRST_OUTGOING));
   const isFree = await new Promise<boolean>((done) => {
     const server = createServer().on('error', () => done(false));
     server.listen(Number(port), '127.0.0.1', () => server.close(() => done(true)));
   });
-  if (!isFree || given.has(port)) return freePort();
-  given.add(port);
+  if (!isFree || used.has(port)) return freePort();
+  used.add(port);
   return port;
 }
-
-export { MAIN };

@@ -2,30 +2,30 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 import pg from 'pg';
 
-/** A way to the database that can be cut and frozen. */
+/** A proxy in front of the database that can be cut and frozen. */
 export type DatabaseProxy = {
   url: string;
-  /** How many connections came so far. */
+  /** How many connections were opened so far. */
   opened: () => number;
-  /** Connections stay open and nothing comes through any more, in neither direction; new ones hang. */
+  /** Connections stay open, but pass nothing in either direction; new connections hang. */
   freeze: () => void;
-  /** Breaks every connection and refuses new ones. */
+  /** Breaks every connection and rejects new ones. */
   cut: () => void;
-  /** Keeps back what the server says to the next commit. `committed` resolves when it has said it. */
-  holdCommit: () => { committed: Promise<void>; letThrough: () => void };
-  /** Lets new connections through again. */
+  /** Withholds the server's response to the next commit. `committed` resolves when the server has sent it. */
+  holdCommit: () => { committed: Promise<void> };
+  /** Accepts connections again. */
   mend: () => void;
-  /** Breaks every connection and leads new ones to another server. */
+  /** Breaks every connection and sends new ones to another server. */
   lead: (databaseUrl: string) => void;
   close: () => Promise<void>;
 };
 
-/** @param host where it listens: an address of this machine */
+/** @param host the address of this machine on which the proxy listens */
 export async function startProxy(databaseUrl: string, host = '127.0.0.1'): Promise<DatabaseProxy> {
   const { user, password, database } = new pg.Client({ connectionString: databaseUrl });
   let target = new pg.Client({ connectionString: databaseUrl });
   let state: 'open' | 'frozen' | 'cut' = 'open';
-  let onCommit: ((letThrough: () => void) => void) | undefined;
+  let onCommit: (() => void) | undefined;
   const sockets = new Set<Socket>();
   const track = (socket: Socket) => {
     sockets.add(socket);
@@ -44,15 +44,15 @@ export async function startProxy(databaseUrl: string, host = '127.0.0.1'): Promi
     client.on('close', () => upstream.destroy());
     upstream.on('close', () => client.destroy());
     client.pipe(upstream);
-    const answers = new Transform({
+    const responses = new Transform({
       transform(chunk: Buffer, _encoding, done) {
-        const hold = chunk.includes('COMMIT\0') ? onCommit : undefined;
-        if (!hold) return done(null, chunk);
+        if (!onCommit || !chunk.includes('COMMIT\0')) return done(null, chunk);
+        // Without a call of `done`, this connection passes nothing more.
+        onCommit();
         onCommit = undefined;
-        hold(() => done(null, chunk));
       },
     });
-    upstream.pipe(answers).pipe(client);
+    upstream.pipe(responses).pipe(client);
   });
   const breakAll = () => {
     for (const socket of sockets) socket.destroy();
@@ -73,12 +73,8 @@ export async function startProxy(databaseUrl: string, host = '127.0.0.1'): Promi
     },
     holdCommit: () => {
       const committed = Promise.withResolvers<void>();
-      let letThrough = () => undefined as unknown;
-      onCommit = (release) => {
-        letThrough = release;
-        committed.resolve();
-      };
-      return { committed: committed.promise, letThrough: () => void letThrough() };
+      onCommit = committed.resolve;
+      return { committed: committed.promise };
     },
     mend: () => {
       state = 'open';

@@ -3,15 +3,15 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** The part of S3 that the service uses, in memory: lists have pages of two. */
+/** The part of S3 that the service uses, in memory. A page of a list has two objects. */
 export type S3Server = {
   endpoint: string;
   bucket: string;
   region: string;
   credentials: typeof CREDENTIALS;
-  /** Multipart uploads that were begun and neither completed nor aborted. */
+  /** Multipart uploads that are neither completed nor aborted. */
   openUploads: () => Promise<string[]>;
-  /** Makes an object as old as if it had been stored then. */
+  /** Sets an object's timestamp. */
   age: (key: string, modifiedAt: Date) => Promise<void>;
   close: () => Promise<void>;
 };
@@ -20,14 +20,14 @@ const BUCKET = 'attachments';
 const REGION = 'eu-west-1';
 const CREDENTIALS = { accessKeyId: 'test', secretAccessKey: 'test' };
 
-/** A request names the key that it is signed with, in its query or its Authorization header. The signature is the SDK's. */
+/** Whether the query or the Authorization header names the right key and region. The signature itself is not verified. */
 function isSigned({ headers }: IncomingMessage, { searchParams }: URL): boolean {
-  const [, named] = /Credential=([^,]+)/.exec(headers.authorization ?? '') ?? [];
-  const [keyId, , ...place] = (named ?? searchParams.get('X-Amz-Credential') ?? '').split('/');
-  return keyId === CREDENTIALS.accessKeyId && place.join('/') === `${REGION}/s3/aws4_request`;
+  const [, credential] = /Credential=([^,]+)/.exec(headers.authorization ?? '') ?? [];
+  const [keyId, , ...service] = (credential ?? searchParams.get('X-Amz-Credential') ?? '').split('/');
+  return keyId === CREDENTIALS.accessKeyId && service.join('/') === `${REGION}/s3/aws4_request`;
 }
 
-/** A signed URL is good from its date on for so many seconds. */
+/** A signed URL is valid for `X-Amz-Expires` seconds from `X-Amz-Date` on. */
 function isExpired({ searchParams }: URL): boolean {
   const seconds = searchParams.get('X-Amz-Expires');
   const date = searchParams.get('X-Amz-Date') ?? '';
@@ -35,11 +35,11 @@ function isExpired({ searchParams }: URL): boolean {
   return seconds !== null && Date.parse(from) + Number(seconds) * 1_000 < Date.now();
 }
 
-type Answer = { status: number; headers?: Record<string, string>; body?: string | Buffer };
+type Response = { status: number; headers?: Record<string, string>; body?: string | Buffer };
 
 const PAGE = 2;
-const MISSING: Answer = { status: 404, body: '<Error><Code>NoSuchKey</Code></Error>' };
-const REFUSED: Answer = { status: 403, body: '<Error><Code>SignatureDoesNotMatch</Code></Error>' };
+const NOT_FOUND: Response = { status: 404, body: '<Error><Code>NoSuchKey</Code></Error>' };
+const FORBIDDEN: Response = { status: 403, body: '<Error><Code>SignatureDoesNotMatch</Code></Error>' };
 
 export async function startS3(): Promise<S3Server> {
   const objects = new Map<string, { content: Buffer; modifiedAt: Date }>();
@@ -49,37 +49,37 @@ export async function startS3(): Promise<S3Server> {
     objects.set(key, { content, modifiedAt: new Date() });
   }
 
-  function list({ searchParams }: URL): Answer {
+  function list({ searchParams }: URL): Response {
     const prefix = searchParams.get('prefix') ?? '';
     const after = searchParams.get('continuation-token') ?? '';
-    const found = [...objects].filter(([key]) => key.startsWith(prefix) && key > after).sort();
-    const page = found.slice(0, PAGE).map(([key, { content, modifiedAt }]) => {
+    const matches = [...objects].filter(([key]) => key.startsWith(prefix) && key > after).sort();
+    const page = matches.slice(0, PAGE).map(([key, { content, modifiedAt }]) => {
       const fields = `<Key>${key}</Key><LastModified>${modifiedAt.toISOString()}</LastModified>`;
       return `<Contents>${fields}<Size>${content.length}</Size></Contents>`;
     });
     const next =
-      found.length > PAGE ? `<NextContinuationToken>${found[PAGE - 1]?.[0]}</NextContinuationToken>` : '';
-    const state = `<IsTruncated>${found.length > PAGE}</IsTruncated>${next}`;
+      matches.length > PAGE ? `<NextContinuationToken>${matches[PAGE - 1]?.[0]}</NextContinuationToken>` : '';
+    const state = `<IsTruncated>${matches.length > PAGE}</IsTruncated>${next}`;
     return { status: 200, body: `<ListBucketResult>${state}${page.join('')}</ListBucketResult>` };
   }
 
-  function download(key: string, { searchParams }: URL): Answer {
+  function download(key: string, { searchParams }: URL): Response {
     const content = objects.get(key)?.content;
-    if (!content) return MISSING;
+    if (!content) return NOT_FOUND;
     const headers = Object.fromEntries(
       ['cache-control', 'content-disposition', 'content-type'].flatMap((name) => {
-        const asked = searchParams.get(`response-${name}`);
-        return asked === null ? [] : [[name, asked]];
+        const value = searchParams.get(`response-${name}`);
+        return value === null ? [] : [[name, value]];
       }),
     );
     return { status: 200, headers, body: content };
   }
 
-  /** Parts of one object: begun, sent, completed, or given up. */
-  function upload(method: string, key: string, { searchParams }: URL, content: Buffer): Answer {
+  /** A multipart upload: begins it, adds a part, completes it or aborts it. */
+  function upload(method: string, key: string, { searchParams }: URL, content: Buffer): Response {
     const id = searchParams.get('uploadId') ?? randomUUID();
     const parts = searchParams.has('uploads') ? new Map<number, Buffer>() : uploads.get(id);
-    if (!parts) return MISSING;
+    if (!parts) return NOT_FOUND;
     if (method === 'PUT') {
       parts.set(Number(searchParams.get('partNumber')), content);
       return { status: 200, headers: { etag: '"part"' } };
@@ -99,10 +99,10 @@ export async function startS3(): Promise<S3Server> {
     };
   }
 
-  async function answer(request: IncomingMessage): Promise<Answer> {
+  async function respond(request: IncomingMessage): Promise<Response> {
     const url = new URL(request.url ?? '', `http://${request.headers.host}`);
     const { method = '' } = request;
-    if (!isSigned(request, url) || isExpired(url)) return REFUSED;
+    if (!isSigned(request, url) || isExpired(url)) return FORBIDDEN;
     const key = decodeURIComponent(url.pathname).slice(`/${BUCKET}/`.length);
     const content = await buffer(request);
     if (url.searchParams.has('uploads') || url.searchParams.has('uploadId'))
@@ -114,7 +114,7 @@ export async function startS3(): Promise<S3Server> {
   }
 
   const server = createServer((request, response) => {
-    answer(request).then(
+    respond(request).then(
       ({ status, headers, body }) => response.writeHead(status, headers).end(body),
       (error) => response.destroy(error),
     );

@@ -6,14 +6,14 @@ import { openS3 } from '../../src/files/s3.ts';
 import { diskStorage, type FileStorage, storedEntry } from '../../src/files/storage.ts';
 import { startS3 } from './s3.ts';
 
-/** A storage of either kind, empty, and ways to look behind it. */
+/** An empty storage of either kind, with access to its internal state. */
 export type OpenStorage = {
   storage: FileStorage;
-  /** What a download of the file gives. */
+  /** The content of a download. */
   read: (key: string) => Promise<Buffer>;
-  /** Makes the file as old as if it had been stored then. */
+  /** Sets the file's timestamp. */
   age: (key: string, modifiedAt: Date) => Promise<void>;
-  /** What uploads that broke off left behind. */
+  /** The remains of interrupted uploads. */
   leftovers: () => Promise<string[]>;
   close: () => Promise<void>;
 };
@@ -44,11 +44,11 @@ export async function openS3Storage(): Promise<OpenStorage> {
     storage: s3.storage,
     read: async (key) => {
       const file = storedEntry(key, new Date())?.file;
-      if (!file) throw new Error(`${key} is no key of a file.`);
+      if (!file) throw new Error(`${key} is not the key of a file.`);
       const scope = scopeTo({ for: () => ({}) as never }, file.organizationId);
       const attachment = { id: file.attachmentId, fileName: 'a.bin', mimeType: 'application/octet-stream' };
       const response = await fetch(await s3.links.sign(scope, attachment));
-      if (!response.ok) throw new Error(`The download of ${key} answered ${response.status}.`);
+      if (!response.ok) throw new Error(`The download of ${key} returned ${response.status}.`);
       return Buffer.from(await response.arrayBuffer());
     },
     age: (key, modifiedAt) => server.age(prefix + key, modifiedAt),
