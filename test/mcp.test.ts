@@ -314,19 +314,18 @@ describe('arguments of every tool', () => {
     ({ agency, client } = await agent());
     const contacts = () => [{ identifierType: 'web', identifierValue: `visitor ${newId()}` }];
     const ids = await populate({ service, agency });
-    tools = (await client.listTools()).tools.map(
-      ({ name, inputSchema: { properties: all = {}, required = [] } }) => {
-        const properties = all as Record<string, Property>;
-        const valueOf = (argument: string) => {
-          if (argument === 'contacts') return contacts();
-          const isText = typesOf(properties[argument] ?? {}).includes('string') && !argument.endsWith('Id');
-          return isText ? 'Oaxaca' : ids[argument as keyof typeof ids];
-        };
-        const validArguments = () =>
-          Object.fromEntries(required.map((argument) => [argument, valueOf(argument)]));
-        return { name, properties, required, validArguments };
-      },
-    );
+    tools = (await client.listTools()).tools.map(({ name, inputSchema }) => {
+      const { required = [] } = inputSchema;
+      const properties = (inputSchema.properties ?? {}) as Tool['properties'];
+      const validValue = (argument: string) => {
+        if (argument === 'contacts') return contacts();
+        const isText = typesOf(properties[argument] ?? {}).includes('string') && !argument.endsWith('Id');
+        return isText ? 'Oaxaca' : ids[argument as keyof typeof ids];
+      };
+      const validArguments = () =>
+        Object.fromEntries(required.map((argument) => [argument, validValue(argument)]));
+      return { name, properties, required, validArguments };
+    });
     const undefinedArguments = tools.flatMap(({ name, validArguments }) =>
       Object.entries(validArguments()).flatMap(([argument, value]) =>
         value === undefined ? [`${argument} of ${name}`] : [],

@@ -73,7 +73,7 @@ async function endure(attack: Attack, pausesMs: readonly number[], milliseconds:
   return { failures: clients.failures, requests: clients.requests(), peak, isAlive };
 }
 
-describe(`in ${LIMIT_MIB} MiB, ninety clients of another agency notice nothing of`, () => {
+describe(`in ${LIMIT_MIB} MiB, well-behaved clients of another agency notice nothing of`, () => {
   test.each(Object.entries(ATTACKS))('%s', async (name, attack) => {
     const { failures, requests, peak, isAlive } = await endure(attack, [300], ATTACK_MS);
     process.stdout.write(`| ${name} | ${peak} MiB | ${failures.length} of ${requests} |\n`);
