@@ -246,20 +246,12 @@ describe('the agency', () => {
     }
   });
 
-  test('has no unfilled placeholder, and no timestamp after its load', () => {
+  test('has no unfilled placeholder', () => {
     const { opportunities, conversations, quotes } = generate();
     expect(JSON.stringify([opportunities, conversations, quotes])).not.toMatch(/undefined|NaN|\{\w+\}/);
-    const timestamps = [
-      ...opportunities.flatMap(({ input }) => [input.qualifiedAt, input.lastActivityAt]),
-      ...quotes.flatMap(({ input, opens }) => [input.publishedAt, ...opens.map((at) => at.toISOString())]),
-      ...conversations.flatMap(({ messages }) => messages.map(({ createdAt }) => createdAt)),
-    ];
-    expect(timestamps.length).toBeGreaterThan(2_000);
-    const now = new Date().toISOString();
-    expect(timestamps.filter((timestamp) => timestamp && timestamp > now)).toEqual([]);
   });
 
-  test('has a plausible history: the timestamps of each record are in order, and no two records of a list changed at once', async () => {
+  test('has a plausible history: the timestamps of each record are in order and not in the future, and no two records of a list changed at once', async () => {
     const lists: Record<string, Row[]> = {};
     for (const path of ['catalog/products', 'customers', 'opportunities', 'quotes']) {
       const rows = await readAll(client, `/v1/${path}`);
@@ -283,7 +275,7 @@ describe('the agency', () => {
           select organization_id, conversation_id, id, created_at from whatsapp_messages
           union all select organization_id, conversation_id, id, created_at from channel_messages) m
         on m.organization_id = c.organization_id and m.conversation_id = c.id
-        where m.created_at < c.created_at or m.created_at > c.last_message_at`,
+        where not (c.created_at <= m.created_at and m.created_at <= c.last_message_at and c.last_message_at <= now())`,
     );
     expect(outside).toEqual([]);
   });

@@ -129,15 +129,13 @@ const PACKAGES = 'vitest run --project packages';
 describe.each(RECIPES.map(({ name, places }) => [name, places] as const))('%s', (name, places) => {
   const paths = [...new Set(places.map(({ path }) => path).filter(Boolean))];
 
-  test('writes no more files and lines than its limits, which are exact', () => {
+  test('writes no more files and lines than its limits', () => {
     const changed = paths.filter((path) => !path.startsWith('migrations/'));
     const code = places.filter(({ path }) => path.startsWith('src/')).map((place) => place.code);
     const lines = code.join('').trimEnd().split('\n').length;
-    const { files = 0, lines: most = 0 } = LIMITS[name] ?? {};
-    expect([changed.length, lines], `files and lines of ${name}`).toEqual([
-      Math.min(files, changed.length),
-      Math.min(most, lines),
-    ]);
+    const limits = LIMITS[name] ?? { files: 0, lines: 0 };
+    expect(changed.length, 'files').toBeLessThanOrEqual(limits.files);
+    expect(lines, 'lines').toBeLessThanOrEqual(limits.lines);
   });
 
   test('is complete: types, format and every test are good', async () => {
