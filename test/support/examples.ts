@@ -12,12 +12,12 @@ export type Example = {
   /** The heading that it stands under. */
   title: string;
   command: string;
-  answer: { language: string; varies: ReadonlySet<string>; text: string } | undefined;
+  response: { language: string; varies: ReadonlySet<string>; text: string } | undefined;
 };
 
 const BLOCK_OR_HEADING = /^```(?<info>[^\n]*)\n(?<code>[\s\S]*?)^```$|^#+ (?<heading>.+)$/gm;
 
-/** @throws for an answer that follows no example */
+/** @throws for a response that follows no example */
 export function examplesOf(markdown: string): Example[] {
   const examples: Example[] = [];
   let title = '';
@@ -25,12 +25,12 @@ export function examplesOf(markdown: string): Example[] {
     const { info = '', code = '', heading } = groups;
     const [language = '', kind, ...options] = info.split(' ');
     if (heading !== undefined) title = heading;
-    if (kind === 'example') examples.push({ title, command: code, answer: undefined });
+    if (kind === 'example') examples.push({ title, command: code, response: undefined });
     if (kind !== 'answer') continue;
     const example = examples.at(-1);
-    if (!example || example.answer) throw new Error(`Under "${title}" an answer follows no example.`);
+    if (!example || example.response) throw new Error(`Under "${title}" a response follows no example.`);
     const varies = options.find((option) => option.startsWith('varies='))?.slice('varies='.length);
-    example.answer = { language, varies: new Set(varies?.split(',')), text: code };
+    example.response = { language, varies: new Set(varies?.split(',')), text: code };
   }
   return examples;
 }
@@ -49,25 +49,30 @@ const FORMS = [
 const formOf = (text: string): RegExp | undefined => FORMS.find((form) => form.test(text));
 
 /** Both are text of one form, or both of another type than text. */
-const isAlike = (shown: unknown, actual: unknown): boolean =>
-  typeof shown === 'string' && typeof actual === 'string'
-    ? formOf(shown) === formOf(actual)
-    : typeof shown === typeof actual && (shown === null) === (actual === null);
+const isAlike = (documented: unknown, actual: unknown): boolean =>
+  typeof documented === 'string' && typeof actual === 'string'
+    ? formOf(documented) === formOf(actual)
+    : typeof documented === typeof actual && (documented === null) === (actual === null);
 
 const REST = '…';
 
 /** The value that the document shows, with the parts that may differ taken from the actual value. */
-function expected(shown: unknown, actual: unknown, varies: ReadonlySet<string>, learned: Learned): unknown {
-  if (Array.isArray(shown)) {
-    return shown.map((entry, index) =>
+function expected(
+  documented: unknown,
+  actual: unknown,
+  varies: ReadonlySet<string>,
+  learned: Learned,
+): unknown {
+  if (Array.isArray(documented)) {
+    return documented.map((entry, index) =>
       expected(entry, Array.isArray(actual) ? actual[index] : undefined, varies, learned),
     );
   }
-  if (typeof shown !== 'object' || shown === null) return shown;
+  if (typeof documented !== 'object' || documented === null) return documented;
   const present = (typeof actual === 'object' && actual !== null ? actual : {}) as Record<string, unknown>;
   // A value of an earlier response must not change.
   const isKnown = (value: unknown) => [...learned.values()].includes(value as string);
-  const { [REST]: rest, ...fields } = shown as Record<string, unknown>;
+  const { [REST]: rest, ...fields } = documented as Record<string, unknown>;
   const entries = Object.entries(fields).map(([name, value]) => {
     if (!varies.has(name) || isKnown(value) || !isAlike(value, present[name])) {
       return [name, expected(value, present[name], varies, learned)];
@@ -95,7 +100,7 @@ function parseHttp(text: string): { status: string; headers: Record<string, stri
 }
 
 const replaceAll = (text: string, learned: Learned): string =>
-  [...learned].reduce((replaced, [shown, actual]) => replaced.replaceAll(shown, actual), text);
+  [...learned].reduce((replaced, [documented, actual]) => replaced.replaceAll(documented, actual), text);
 
 /**
  * Runs an example in a shell, as its reader would, and expects the output that the document shows.
@@ -103,7 +108,7 @@ const replaceAll = (text: string, learned: Learned): string =>
  * @param learned the values of earlier examples of the document; this one adds its own
  */
 export async function runExample(
-  { title, command, answer }: Example,
+  { title, command, response }: Example,
   base: string,
   environment: Record<string, string>,
   learned: Learned,
@@ -113,16 +118,16 @@ export async function runExample(
     env: { ...PROGRAM, ...environment },
   });
   const { stdout } = await run;
-  if (!answer) {
+  if (!response) {
     expect(stdout, `${title}:\n${command}`).not.toContain('"error"');
     return;
   }
-  const read = answer.language === 'http' ? parseHttp : parse;
-  const shown = read(replaceAll(answer.text, learned));
+  const read = response.language === 'http' ? parseHttp : parse;
+  const documented = read(replaceAll(response.text, learned));
   const actual = read(stdout);
-  if (answer.language === 'http') {
+  if (response.language === 'http') {
     // A document shows only some of the headers.
-    Object.assign((shown as { headers: object }).headers, { [REST]: true });
+    Object.assign((documented as { headers: object }).headers, { [REST]: true });
   }
-  expect(actual, `${title}:\n${command}`).toEqual(expected(shown, actual, answer.varies, learned));
+  expect(actual, `${title}:\n${command}`).toEqual(expected(documented, actual, response.varies, learned));
 }
