@@ -1,10 +1,13 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
-import pg from 'pg';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/db/pool/client.ts';
+import { beforeEach, expect, test } from 'vitest';
+import type { Database } from '../../src/db/pool/client.ts';
 import { DatabaseTimeout } from '../../src/db/pool/errors.ts';
 import type { Queries } from '../../src/db/pool/scope.ts';
 import { type Params, prepared } from '../../src/db/sql/statement.ts';
+import { hold } from '../support/databases.ts';
+import { ownPool } from '../support/instance.ts';
+import { customer, product } from '../support/records.ts';
 import { useService } from '../support/service.ts';
 
 /** Short reads share connections. */
@@ -28,8 +31,7 @@ const BREAK = prepared(
 let db: Database;
 let queries: Queries;
 beforeEach(async () => {
-  db = openDatabase({ url: service.url, poolSize: 100, maxWaiting: 100, statementTimeout: 1_000 });
-  onTestFinished(db.close);
+  db = ownPool(service, { poolSize: 100, statementTimeout: 1_000 });
   queries = db.for((await service.agency()).id);
 });
 
@@ -37,54 +39,47 @@ const short = async (n: number, seconds = 0) => (await queries.read(SHORT, { n, 
 
 test('simultaneous reads share two connections; each gets its own rows or error, and the connections are released', async () => {
   const divisors = [1, 2, 0, 3, 4, 0, 6, 12];
-  const answers = await Promise.allSettled(divisors.map((n) => short(n)));
+  const results = await Promise.allSettled(divisors.map((n) => short(n)));
   expect(
-    answers.map((answer) => (answer.status === 'fulfilled' ? answer.value?.n : answer.reason.code)),
+    results.map((result) => (result.status === 'fulfilled' ? result.value?.n : result.reason.code)),
   ).toEqual(divisors.map((n) => (n === 0 ? '22012' : 12 / n)));
-  const pids = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value?.pid] : []));
+  const pids = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value?.pid] : []));
   expect(new Set(pids).size).toBe(2);
   expect(db.stats()).toMatchObject({ total: 2, idle: 2, running: 0 });
 });
 
 test('a read that takes too long is ended in PostgreSQL too', async () => {
-  const ended = expect(Promise.allSettled([short(1, 60), short(2, 60)])).resolves.toMatchObject([
+  const results = Promise.allSettled([short(1, 60), short(2, 60)]);
+  await expect.poll(async () => (await sleeping()).length).toBe(2);
+  expect(await results).toMatchObject([
     { reason: expect.any(DatabaseTimeout) },
     { reason: expect.any(DatabaseTimeout) },
   ]);
-  await expect.poll(async () => (await sleeping()).length).toBe(2);
-  await ended;
   await expect.poll(sleeping).toEqual([]);
 });
 
 test('reads behind one that breaks the connection are repeated', async () => {
-  const broken = expect(Promise.allSettled([1, 2].map(() => queries.read(BREAK, {})))).resolves.toMatchObject(
-    [{ reason: expect.any(DatabaseTimeout) }, { reason: expect.any(DatabaseTimeout) }],
-  );
+  const broken = Promise.allSettled([1, 2].map(() => queries.read(BREAK, {})));
   const behind = await Promise.all([3, 4, 6].map((n) => short(n)));
   expect(behind.map((row) => row?.n)).toEqual([4, 3, 2]);
-  await broken;
+  expect(await broken).toMatchObject([
+    { reason: expect.any(DatabaseTimeout) },
+    { reason: expect.any(DatabaseTimeout) },
+  ]);
 });
 
-test('a locked table delays no read of another table', async () => {
+test('a table that stays locked delays no read of another table', async () => {
   const [agency, other] = [await service.agency(), await service.agency()];
-  const { body: customer } = await agency.post('/v1/customers', CUSTOMER);
-  const { body: product } = await other.post('/v1/catalog/products', { title: 'Patagonia' });
-  const blocker = new pg.Client({ connectionString: service.ownerUrl });
-  await blocker.connect();
-  onTestFinished(() => blocker.end());
-  await blocker.query('begin; lock table customers in access exclusive mode');
-  const blocked = [1, 2, 3].map(() => agency.get(`/v1/customers/${customer.id}`));
-  await new Promise((done) => setTimeout(done, 100));
+  const [{ id: customerId }, { id: productId }] = [await customer(agency), await product(other)];
+  const unlock = await hold(service.ownerUrl, 'lock table customers in access exclusive mode');
+  const blocked = [1, 2, 3].map(() => agency.get(`/v1/customers/${customerId}`));
+  // A read joins a shared connection that has been blocked for less than 50 ms.
+  await pause(100);
   for (let round = 0; round < 20; round += 1)
-    expect((await other.get(`/v1/catalog/products/${product.id}`)).status).toBe(200);
-  await blocker.query('commit');
+    expect((await other.get(`/v1/catalog/products/${productId}`)).status).toBe(200);
+  await unlock();
   for (const { status } of await Promise.all(blocked)) expect(status).toBe(200);
 });
-
-const CUSTOMER = {
-  firstName: 'Ana',
-  contacts: [{ identifierType: 'email', identifierValue: 'ana@example.com' }],
-};
 
 const sleeping = () =>
   service.query(
