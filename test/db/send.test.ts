@@ -4,8 +4,6 @@ import type { Statement } from '../../src/db/sql/statement.ts';
 import { ownPool } from '../support/instance.ts';
 import { useService } from '../support/service.ts';
 
-/** Statements over one connection. */
-
 const service = useService();
 
 let db: Database;
@@ -13,11 +11,14 @@ beforeEach(() => {
   db = ownPool(service);
 });
 
-const ask = (text: string, params: unknown[] = [], name?: string) =>
-  db.read(
-    { name: name ?? '', text, params, isPrepared: name !== undefined } as Statement<object, object>,
-    {},
-  );
+/** A statement that is prepared if it has a name. */
+const statement = (text: string, params: unknown[] = [], name?: string): Statement<object, object> => ({
+  name: name ?? '',
+  text,
+  params,
+  isPrepared: name !== undefined,
+});
+const read = (...args: Parameters<typeof statement>) => db.read(statement(...args), {});
 
 test.each([undefined, 'json'])(
   'JSON arrives as the bytes that PostgreSQL generated, prepared as %s',
@@ -25,7 +26,7 @@ test.each([undefined, 'json'])(
     const query = `select json_build_object('text', $1::text, 'row', n) as body, n, null::json as none
     from generate_series(1, 3) n`;
     for (const text of ['', 'Peña 🏝️', 'ñ'.repeat(1_500_000)]) {
-      const rows = (await ask(query, [text], name)) as { body: Buffer; n: number; none: null }[];
+      const rows = (await read(query, [text], name)) as { body: Buffer; n: number; none: null }[];
       expect(rows.map(({ n, none }) => [n, none])).toEqual([1, 2, 3].map((n) => [n, null]));
       for (const { body, n } of rows)
         expect(body.equals(Buffer.from(`{"text" : ${JSON.stringify(text)}, "row" : ${n}}`))).toBe(true);
@@ -33,33 +34,28 @@ test.each([undefined, 'json'])(
   },
 );
 
-test('a statement with a name is prepared once on a connection, also after an error', async () => {
-  const divide = (n: number) => ask('select 100 / $1::int as n', [n], 'divide');
+test('a connection prepares a named statement once, also after an error', async () => {
+  const divide = (n: number) => read('select 100 / $1::int as n', [n], 'divide');
   for (let round = 0; round < 3; round += 1) {
     await expect(divide(0)).rejects.toMatchObject({ code: '22012' });
     expect(await divide(5)).toEqual([{ n: 20 }]);
-    await expect(ask('select no_such_column')).rejects.toMatchObject({ code: '42703' });
-    expect(await ask('select $1::text as "one", 2 as two', ['unnamed'])).toEqual([
-      { one: 'unnamed', two: 2 },
-    ]);
+    await expect(read('select no_such_column')).rejects.toMatchObject({ code: '42703' });
+    expect(await read('select $1::text as "one"', ['unnamed'])).toEqual([{ one: 'unnamed' }]);
   }
   const prepared = "select count(*)::int as n from pg_prepared_statements where name = 'divide'";
-  expect(await ask(prepared)).toEqual([{ n: 1 }]);
+  expect(await read(prepared)).toEqual([{ n: 1 }]);
 });
 
-test('a database that is closed has no connection left on the server', async () => {
+test('a closed database has no connection left on the server', async () => {
   const name = 'closing';
-  const open = () => service.query('select from pg_stat_activity where application_name = $1', [name]);
-  const sleep = { name: '', text: 'select pg_sleep(0.05)', params: [], isPrepared: false } as Statement<
-    object,
-    object
-  >;
+  const connections = () => service.query('select from pg_stat_activity where application_name = $1', [name]);
+  const url = `${service.url}${service.url.includes('?') ? '&' : '?'}application_name=${name}`;
+  const sleep = statement('select pg_sleep(0.05)');
   for (let round = 0; round < 10; round += 1) {
-    const url = `${service.url}${service.url.includes('?') ? '&' : '?'}application_name=${name}`;
     const closing = openDatabase({ url, poolSize: 8, maxWaiting: 8, statementTimeout: 240_000 });
     await Promise.all(['a', 'b', 'c', 'd'].map((queue) => closing.for(queue).write(sleep, {})));
-    expect((await open()).length).toBeGreaterThan(1);
+    expect((await connections()).length).toBeGreaterThan(1);
     await closing.close();
-    expect(await open()).toEqual([]);
+    expect(await connections()).toEqual([]);
   }
 });
