@@ -11,22 +11,22 @@ import { linkLibraries, MAX_LOG_BYTES, startEmbeddedPostgres } from '../../src/d
 import { administer } from '../support/databases.ts';
 
 const isRoot = process.getuid?.() === 0;
-const QUICK = { fsync: 'off' };
+const SETTINGS = { fsync: 'off' };
 
 let folder: string;
-/** Of a server that was started once. */
+/** The data of a server that was started once. */
 let data: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crm-embedded-'));
-  // Another user who gets this far must still be refused.
+  // Another user may reach the socket; the server rejects the connection.
   await chmod(folder, 0o711);
   data = join(folder, 'postgres');
-  await (await startEmbeddedPostgres(data, QUICK)).stop();
+  await (await startEmbeddedPostgres(data, SETTINGS)).stop();
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Starts a server that ends with the test, however that ends. */
-function start(path = data, settings: Record<string, string> = QUICK) {
+/** Starts a server that stops when the test ends. */
+function start(path = data, settings: Record<string, string> = SETTINGS) {
   const starting = startEmbeddedPostgres(path, settings);
   onTestFinished(() => starting.then(({ stop }) => stop()).catch(() => undefined));
   return starting;
@@ -51,7 +51,7 @@ test('an install without scripts gets the links to its shared libraries at the f
 });
 
 describe('the embedded server', () => {
-  test('lets in nobody but its own user and root, as the kernel names them, whatever was written before', async () => {
+  test('accepts only its own user and root, identified by the kernel, also when pg_hba.conf was edited', async () => {
     await writeFile(join(data, 'pg_hba.conf'), 'local all all trust\n');
     const { url } = await start();
     expect(
@@ -64,12 +64,12 @@ describe('the embedded server', () => {
     expect(mapped.length).toBeLessThanOrEqual(2);
   });
 
-  test.skipIf(!isRoot)('refuses another user of the machine who reaches its socket', async () => {
+  test.skipIf(!isRoot)('rejects another user of the machine who reaches its socket', async () => {
     const { host } = await start();
     onTestFinished(() => chmod(host, 0o700));
     await chmod(host, 0o711);
     await chmod(join(host, '.s.PGSQL.5432'), 0o777);
-    // The kernel names whoever connects. A program of that user could not be started: it may not enter folders of root.
+    // A program of another user could not read the folders of root, so only the connection changes its user.
     const connectAs = (user: number) => {
       const client = new pg.Client({ host, user: 'postgres', database: 'postgres' });
       process.seteuid?.(user);
@@ -83,26 +83,35 @@ describe('the embedded server', () => {
     await expect(connectAs(1)).rejects.toMatchObject({ code: '28000' });
   });
 
-  test.skipIf(!isRoot)('starts for the root of a container, who may less', async () => {
-    const given = 'chown,dac_override,fowner,fsetid,kill,setgid,setuid,setpcap'.replaceAll(/\w+/g, '+$&');
+  test.skipIf(!isRoot)('starts as the root of a container, which has fewer capabilities', async () => {
+    const capabilities = 'chown,dac_override,fowner,fsetid,kill,setgid,setuid,setpcap'.replaceAll(
+      /\w+/g,
+      '+$&',
+    );
     const script = `const { startEmbeddedPostgres } = await import('./src/db/server/embedded.ts');
       await (await startEmbeddedPostgres(${JSON.stringify(join(folder, 'container'))}, { fsync: 'off' })).stop();`;
-    const args = [`--bounding-set=-all,${given}`, process.execPath, '--input-type=module', '-e', script];
+    const args = [
+      `--bounding-set=-all,${capabilities}`,
+      process.execPath,
+      '--input-type=module',
+      '-e',
+      script,
+    ];
     await promisify(execFile)('setpriv', args, { cwd: new URL('../..', import.meta.url).pathname });
   });
 
-  test('starts a new log when the last one is long, and keeps that one', async () => {
-    const [log, before] = [join(data, 'server.log'), join(data, 'server.log.1')];
+  test('starts a new log when the last one is long, and keeps the last one', async () => {
+    const [log, previous] = [join(data, 'server.log'), join(data, 'server.log.1')];
     await writeFile(log, 'x'.repeat(MAX_LOG_BYTES + 1));
-    await writeFile(before, 'older');
+    await writeFile(previous, 'older');
     const { url } = await start();
     await rows(url, 'select first').catch(() => undefined);
     await expect.poll(() => readFile(log, 'utf8')).toContain('column "first" does not exist');
     expect((await stat(log)).size).toBeLessThan(MAX_LOG_BYTES);
-    expect((await stat(before)).size).toBe(MAX_LOG_BYTES + 1);
+    expect((await stat(previous)).size).toBe(MAX_LOG_BYTES + 1);
   });
 
-  test('that was killed is started again, though its process number now belongs to another program', async () => {
+  test('does not start while another program has the process id of its pid file, and leaves that program alone', async () => {
     const { uid, gid } = await stat(data);
     const other = spawn('sleep', ['600'], { stdio: 'ignore', ...(isRoot && { uid, gid }) });
     await once(other, 'spawn');
@@ -110,27 +119,26 @@ describe('the embedded server', () => {
     const pidFile = join(data, 'postmaster.pid');
     onTestFinished(() => rm(pidFile, { force: true }));
     await writeFile(pidFile, `${other.pid}\n${data}\n1\n5432\n${data}\n\n\n`);
-    const fault = await start().catch((error: Error) => error.message);
-    expect(fault).toBe(
-      `The embedded PostgreSQL did not start: process ${other.pid} is running, and ${data}/postmaster.pid says that it is the server, but it does not respond. If it is another program, delete that file; if it is PostgreSQL, end it. Then start again.`,
-    );
-    // Not ours to end.
+    await expect(start()).rejects.toMatchObject({
+      message: `The embedded PostgreSQL did not start: process ${other.pid} is running, and ${data}/postmaster.pid says that it is the server, but it does not respond. If it is another program, delete that file; if it is PostgreSQL, end it. Then start again.`,
+    });
     expect([other.exitCode, other.signalCode]).toEqual([null, null]);
     await rm(pidFile);
     await start();
   });
 
-  test('says in one line what else keeps it from starting', async () => {
-    const fault = start(data, { ...QUICK, shared_buffers: '1kB' }).catch((error: Error) => error.message);
-    expect(await fault).toMatch(/^The embedded PostgreSQL did not start: .*shared_buffers.*$/);
+  test('reports in one line why it does not start', async () => {
+    await expect(start(data, { ...SETTINGS, shared_buffers: '1kB' })).rejects.toThrow(
+      /^The embedded PostgreSQL did not start: .*shared_buffers.*$/,
+    );
     await start();
   });
 });
 
-describe('for data whose path is too long for a socket', () => {
+describe('for a data folder whose path is too long for a socket', () => {
   const longData = () => join(folder, 'x'.repeat(100));
   const socketFolder = () => join(tmpdir(), `crm-${hash('sha256', longData()).slice(0, 12)}`);
-  const REFUSED =
+  const REJECTED =
     /crm-\w+, for the socket .* is no folder of this user with mode 700: remove it, or choose a shorter DATA_DIR\.$/;
 
   const FOLDERS: [string, (path: string) => Promise<unknown>][] = [
@@ -140,15 +148,15 @@ describe('for data whose path is too long for a socket', () => {
     ['of root', (path) => mkdir(path, { mode: 0o700 })],
   ];
   test.each(FOLDERS.filter(([name]) => isRoot || name !== 'of root'))(
-    'a folder %s is refused',
-    async (_name, make) => {
-      await make(socketFolder());
+    'a folder %s is rejected',
+    async (_name, create) => {
+      await create(socketFolder());
       onTestFinished(() => rm(socketFolder(), { recursive: true, force: true }));
-      await expect(start(longData())).rejects.toThrow(REFUSED);
+      await expect(start(longData())).rejects.toThrow(REJECTED);
     },
   );
 
-  test('a folder of its own is made, used and removed', async () => {
+  test('a separate folder for the socket is created, used and removed', async () => {
     const first = await start(longData());
     expect(first.host).toBe(socketFolder());
     expect((await stat(first.host)).mode & 0o777).toBe(0o700);
