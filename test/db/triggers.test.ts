@@ -20,14 +20,14 @@ import {
 } from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
 
-/** What PostgreSQL keeps of records by itself, whoever writes them: the service, a job or psql. */
+/** Derived data, which triggers maintain whoever writes a record: the service, a job or psql. */
 
 const { service, dashboard } = useDashboard();
 
 const tables = Object.values(schema).filter((table) => is(table, PgTable));
 const namesOf = (found: typeof tables): string[] => found.map((table) => getTableName(table)).sort();
 
-/** The tables of records that can be changed. */
+/** The tables with `updated_at`. */
 const CHANGED = namesOf(tables.filter((table) => 'updatedAt' in getTableColumns(table)));
 
 test.each(CHANGED)(
@@ -43,187 +43,147 @@ test.each(CHANGED)(
     const where = `where organization_id = '${agency.id}'`;
     const update = (set: string) => `update ${table} set ${set} ${where} returning updated_at as updated`;
     const stored = () => service.query(`select xmin::text, ctid::text, t as row from ${table} t ${where}`);
-    /** The moments that these updates give, each in one statement and all in one transaction. */
-    const moments = async (...updates: string[]) =>
+    /** Runs these updates in one transaction, and returns the `updated_at` of each row after each of them. */
+    const updateAll = async (...updates: string[]) =>
       administer(service.ownerUrl, async (client) => {
         await client.query('begin');
-        const answers: number[][] = [];
+        const times: number[][] = [];
         for (const set of updates) {
           const { rows } = await client.query<{ updated: Date }>(update(set));
           expect(rows.length).toBeGreaterThan(0);
-          answers.push(rows.map(({ updated }) => updated.getTime()));
+          times.push(rows.map(({ updated }) => updated.getTime()));
         }
         await client.query('commit');
-        return answers;
+        return times;
       });
-    const later = (times: number[] = []) => times.map((time) => time + 1);
+    const oneLater = (times: number[] = []) => times.map((time) => time + 1);
 
-    const [first = [], again] = await moments(`created_at = '2001-01-01'`, `created_at = '2002-01-01'`);
-    // In one transaction by a millisecond.
-    expect(again).toEqual(later(first));
-    const [next = []] = await moments(`updated_at = '2000-01-01'`);
-    for (const [index, time] of next.entries()) expect(time).toBeGreaterThan(again?.[index] ?? Number.NaN);
+    // In one transaction, each update is a millisecond later.
+    const [first, second] = await updateAll(`created_at = '2001-01-01'`, `created_at = '2002-01-01'`);
+    expect(second).toEqual(oneLater(first));
+    const [third = []] = await updateAll(`updated_at = '2000-01-01'`);
+    for (const [index, time] of third.entries()) expect(time).toBeGreaterThan(second?.[index] ?? Number.NaN);
     const before = await stored();
     expect(await service.query(update(columns.map(({ name }) => `${name} = ${name}`).join()))).toEqual([]);
     expect(await stored()).toEqual(before);
 
-    // A clock that was ahead.
+    // Also if the clock was ahead before.
     await withoutTriggers(service.ownerUrl, (client) =>
       client.query(`update ${table} set updated_at = '2099-01-01T00:00:00Z' ${where}`),
     );
-    const [ahead = []] = await moments(`created_at = '2003-01-01'`);
+    const [ahead = []] = await updateAll(`created_at = '2003-01-01'`);
     expect(ahead).toEqual(ahead.map(() => Date.parse('2099-01-01T00:00:00Z') + 1));
-    expect(await moments(`created_at = '2004-01-01'`)).toEqual([later(ahead)]);
   },
 );
 
-/** What is counted, and what has a search document. */
+/** The lists whose records are counted or have search documents. */
 const DERIVED = Object.entries(LISTS)
   .filter(([, { resource, searched }]) => resource.isCounted || Object.keys(searched).length > 0)
   .map(([name, list]) => ({ name, list, table: getTableName(list.resource.table) }));
 
 test.each(DERIVED)(
-  '$table that SQL inserts, archives, restores and deletes are counted and searched like others, of their organization alone; deploy/compare.sql finds a missing search document',
+  '$table that SQL inserts, archives, restores and deletes have the same counts and search documents as others; deploy/compare.sql finds a search document that is not there',
   async ({ name, list, table }) => {
-    const { by, as } = hidden(table);
-    const agency = await service.agency();
+    const [agency, neighbour] = [await service.agency(), await service.agency()];
     const world = { service, dashboard, agency };
-    const neighbour = await service.agency();
     await list.make(neighbour);
-    const made = await list.make(agency, table === 'conversations' ? { contact: 'Igual' } : {});
-    const [field] = Object.keys(list.searched);
-    if (table !== 'conversations') await list.make(agency, { [field ?? '']: 'Igual' }, made.id);
+    const [field = ''] = Object.keys(list.searched);
+    const fields = table === 'conversations' ? { contact: 'Igual' } : {};
+    const original = await list.make(agency, fields);
+    if (table !== 'conversations') await list.make(agency, { [field]: 'Igual' }, original.id);
 
-    const id = newId();
-    const totals = async () => {
-      const [all, found] = [await readList(world, name), await readList(world, name, 'query=igual')];
-      const shown = await readList(world, name, 'limit=100');
-      expect(shown.body.data).toHaveLength(all.body.pagination.total);
-      expect(await findDrift(service, agency, neighbour)).toEqual([]);
-      return [all.body.pagination.total, found.body.pagination.total];
+    const key = [agency.id, newId()];
+    const where = 'where organization_id = $1 and id = $2';
+    const { by } = hidden(table);
+    const insert = () => service.query(copyRecord(table), [...key, original.id]);
+    const archive = () => service.query(`update ${table} set ${by} = ${hidden(table).as} ${where}`, key);
+    const restore = () => service.query(`update ${table} set ${by} = null ${where}`, key);
+    const remove = () => service.query(`delete from ${table} ${where}`, key);
+    const expectTotal = async (total: number, after: string) => {
+      for (const query of ['limit=100', 'limit=100&query=igual']) {
+        const { data, pagination } = (await readList(world, name, query)).body;
+        expect([data.length, pagination.total], after).toEqual([total, total]);
+      }
+      expect(await findDrift(service, agency, neighbour), after).toEqual([]);
     };
-    const change = (to: string) =>
-      service.query(`update ${table} set ${by} = ${to} where organization_id = $1 and id = $2`, [
-        agency.id,
-        id,
-      ]);
-    const remove = () =>
-      service.query(`delete from ${table} where organization_id = $1 and id = $2`, [agency.id, id]);
-    const insert = () => service.query(copyRecord(table), [agency.id, id, made.id]);
 
-    expect(await totals()).toEqual([1, 1]);
+    await expectTotal(1, 'create');
     await insert();
-    expect(await totals(), 'inserted').toEqual([2, 2]);
-    await change(as);
-    expect(await totals(), 'archived').toEqual([1, 1]);
-    await change(hidden(table).as);
-    expect(await totals(), 'archived again').toEqual([1, 1]);
+    await expectTotal(2, 'insert');
+    await archive();
+    await expectTotal(1, 'archive');
+    await archive();
+    await expectTotal(1, 'archive of an archived record');
     await remove();
-    expect(await totals(), 'deleted while archived').toEqual([1, 1]);
+    await expectTotal(1, 'delete of an archived record');
     await insert();
-    await change(as);
-    await change('null');
-    expect(await totals(), 'restored').toEqual([2, 2]);
+    await archive();
+    await restore();
+    await expectTotal(2, 'restore');
     await remove();
-    expect(await totals(), 'deleted').toEqual([1, 1]);
+    await expectTotal(1, 'delete');
     if (list.archive) {
-      expect((await archiveOf(world, list, made.id)).status).toBe(200);
-      await service.query(copyRecord(table), [agency.id, id, made.id]);
-      expect(await totals(), 'inserted as an archived one').toEqual([0, 0]);
+      expect((await archiveOf(world, list, original.id)).status).toBe(200);
+      await insert();
+      await expectTotal(0, 'insert of an archived record');
     }
     expect((await readList({ ...world, agency: neighbour }, name)).body.pagination.total).toBe(1);
-    const lost = `delete from searchable_${table} where organization_id = $1`;
-    await withoutTriggers(service.ownerUrl, (client) => client.query(lost, [neighbour.id]));
-    const found = await findDrift(service, neighbour);
-    expect(found, `deploy/compare.sql compares searchable_${table}`).toMatchObject([
-      { kept_in: `searchable_${table}` },
-    ]);
+
+    const lose = `delete from searchable_${table} where organization_id = $1`;
+    await withoutTriggers(service.ownerUrl, (client) => client.query(lose, [neighbour.id]));
+    expect(
+      await findDrift(service, neighbour),
+      `deploy/compare.sql compares searchable_${table}`,
+    ).toMatchObject([{ kept_in: `searchable_${table}` }]);
   },
 );
 
-test('records of sixteen simultaneous writers are counted, except those that were rolled back', async () => {
-  const agency = await service.agency();
-  const { id: model } = await product(agency);
-  let visible = 1;
-  const write = (writer: number) =>
-    administer(service.ownerUrl, async (client) => {
-      for (let round = 0; round < 10; round += 1) {
-        const key = [agency.id, newId()];
-        const isGivenUp = round % 5 === writer % 5;
-        await client.query('begin');
-        await client.query(copyRecord('products'), [...key, model]);
-        await client.query(isGivenUp ? 'rollback' : 'commit');
-        const where = 'where organization_id = $1 and id = $2';
-        if (round % 3 === 0) await client.query(`update products set archived_at = now() ${where}`, key);
-        if (round % 4 === 0) await client.query(`delete from products ${where}`, key);
-        if (!isGivenUp && round % 3 > 0 && round % 4 > 0) visible += 1;
-      }
-    });
-  await Promise.all(Array.from({ length: 16 }, (_, writer) => write(writer)));
-  expect((await agency.get('/v1/catalog/products')).body.pagination.total).toBe(visible);
-  expect(await findDrift(service, agency)).toEqual([]);
-});
-
-test('a writer does not wait for the commit of another that counts in the same organization', async () => {
-  const agency = await service.agency();
-  const { id: model } = await product(agency);
-  const connect = async () => {
-    const client = new pg.Client({ connectionString: service.ownerUrl });
-    await client.connect();
-    onTestFinished(() => client.end());
-    const { rows } = await client.query<{ slot: number }>('select pg_backend_pid() % 16 as slot');
-    return { client, slot: rows[0]?.slot };
-  };
-  const one = await connect();
-  let other = await connect();
-  while (other.slot === one.slot) other = await connect();
-  const insert = (client: pg.Client) => client.query(copyRecord('products'), [agency.id, newId(), model]);
-  const total = async () => (await agency.get('/v1/catalog/products')).body.pagination.total;
-
-  await one.client.query('begin');
-  await insert(one.client);
-  await other.client.query("set lock_timeout = '30s'");
-  await insert(other.client);
-  expect(await total()).toBe(2);
-  await one.client.query('commit');
-  expect(await total()).toBe(3);
-});
-
-/** So many connections whose backends count in one slot. */
-async function connectInOneSlot(count: number): Promise<pg.Client[]> {
-  const bySlot = new Map<number, pg.Client[]>();
+/** Two connections whose backends count in one slot, or in different slots. */
+async function connectTwo(slots: 'one slot' | 'different slots'): Promise<[pg.Client, pg.Client]> {
+  const open: { client: pg.Client; slot: number }[] = [];
   for (;;) {
     const client = new pg.Client({ connectionString: service.ownerUrl });
     await client.connect();
     onTestFinished(() => client.end());
     const { rows } = await client.query<{ slot: number }>('select pg_backend_pid() % 16 as slot');
     const slot = rows[0]?.slot ?? 0;
-    const clients = [...(bySlot.get(slot) ?? []), client];
-    if (clients.length === count) return clients;
-    bySlot.set(slot, clients);
+    const other = open.find((each) => (each.slot === slot) === (slots === 'one slot'));
+    if (other) return [other.client, client];
+    open.push({ client, slot });
   }
 }
 
-test('records that change places between two values at once, counted in one slot, wait for each other and never deadlock', async () => {
+test('a writer does not wait for the commit of another that counts in the same organization', async () => {
   const agency = await service.agency();
-  const [here, there] = [
-    await opportunity(agency, { salesStage: 'a' }),
-    await opportunity(agency, { salesStage: 'b' }),
-  ];
-  const [one, other] = (await connectInOneSlot(2)) as [pg.Client, pg.Client];
-  const move = async (client: pg.Client, id: string, stages: readonly [string, string]) => {
+  const { id: original } = await product(agency);
+  const [one, other] = await connectTwo('different slots');
+  const insert = (client: pg.Client) => client.query(copyRecord('products'), [agency.id, newId(), original]);
+  const total = async () => (await agency.get('/v1/catalog/products')).body.pagination.total;
+
+  await one.query('begin');
+  await insert(one);
+  await other.query("set lock_timeout = '30s'");
+  await insert(other);
+  expect(await total()).toBe(2);
+  await one.query('commit');
+  expect(await total()).toBe(3);
+});
+
+test('simultaneous updates that swap two counted values, counted in one slot, are all counted and never deadlock', async () => {
+  const agency = await service.agency();
+  const { id: here } = await opportunity(agency, { salesStage: 'a' });
+  const { id: there } = await opportunity(agency, { salesStage: 'b' });
+  const [one, other] = await connectTwo('one slot');
+  const move = async (client: pg.Client, id: string, stages: readonly string[]) => {
+    const update = 'update opportunities set sales_stage = $3 where organization_id = $1 and id = $2';
     for (let round = 0; round < 400; round += 1)
-      await client.query('update opportunities set sales_stage = $3 where organization_id = $1 and id = $2', [
-        agency.id,
-        id,
-        stages[round % 2],
-      ]);
+      await client.query(update, [agency.id, id, stages[round % 2]]);
   };
-  await Promise.all([move(one, here.id, ['b', 'a']), move(other, there.id, ['a', 'b'])]);
+  await Promise.all([move(one, here, ['b', 'a']), move(other, there, ['a', 'b'])]);
   expect(await findDrift(service, agency)).toEqual([]);
 });
 
-test('however many sales stages an agency has, each has its count, and the number of all takes a row for each slot', async () => {
+test('each of 2,000 sales stages has its count, and the count of all opportunities has a row for each slot at most', async () => {
   const agency = await service.agency();
   const { id } = await opportunity(agency, { salesStage: 'first' });
   await service.query(
@@ -245,19 +205,19 @@ test('however many sales stages an agency has, each has its count, and the numbe
   expect(await findDrift(service, agency)).toEqual([]);
 });
 
-/** The versions of all rows of the organization, table by table. */
+/** The versions of the rows of the organization, by table. */
 async function versions({ id }: Agency): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
+  const versionsOf = new Map<string, string>();
   for (const table of namesOf(tables.filter((each) => 'organizationId' in getTableColumns(each)))) {
-    // Keys are marked as used by a timer.
+    // A timer writes when keys were last used.
     if (table === 'api_keys') continue;
     const rows = await service.query<{ version: string }>(
       `select concat(ctid, ' ', xmin) as version from ${table} where organization_id = $1 order by 1`,
       [id],
     );
-    found.set(table, rows.map(({ version }) => version).join());
+    versionsOf.set(table, rows.map(({ version }) => version).join());
   }
-  return found;
+  return versionsOf;
 }
 
 const CONTACTS = [
@@ -270,7 +230,7 @@ const SAME_CONTACTS = [
 ];
 const OTHER_CONTACTS = [{ identifierType: 'web', identifierValue: 'x' }];
 
-/** What a record is made with, and changes that touch nothing, its row alone, its count too, and its search document too. */
+/** The fields of a record, and changes that write nothing, its row alone, its row and count, or its row and search document. */
 type Touched = {
   make: Make;
   fields: Fields;
@@ -316,7 +276,7 @@ const TOUCHED: Record<string, Touched> = {
   },
 };
 
-describe('a write touches no more than it changes', () => {
+describe('a write changes only rows that differ afterwards', () => {
   async function touched(agency: Agency, write: () => Promise<unknown>): Promise<string[]> {
     const before = await versions(agency);
     await write();
@@ -329,29 +289,29 @@ describe('a write touches no more than it changes', () => {
     async (table, { make, fields, nothing = [{}], alone, counted = [], searched }) => {
       const [agency, neighbour] = [await service.agency(), await service.agency()];
       await make(neighbour, fields);
-      const beside = await versions(neighbour);
+      const neighbours = await versions(neighbour);
       const opportunityId = table === 'quotes' && (await opportunity(agency)).id;
       const all = { ...fields, ...(opportunityId && { opportunityId }) };
       const { id } = await make(agency, all);
-      // A PUT says all of a record.
-      const kept = table === 'customers' || table === 'products' ? {} : all;
-      for (const [changes, wanted] of [
+      // A PUT sends all fields.
+      const rest = table === 'customers' || table === 'products' ? {} : all;
+      for (const [changes, expected] of [
         [nothing, []],
         [alone, [table]],
         [counted, [table, 'live_counts'].sort()],
         [searched, [table, `searchable_${table}`]],
       ] as const)
         for (const change of changes) {
-          const write = () => make(agency, { ...kept, ...change }, id);
-          expect(await touched(agency, write), JSON.stringify(change).slice(0, 80)).toEqual(wanted);
+          const write = () => make(agency, { ...rest, ...change }, id);
+          expect(await touched(agency, write), JSON.stringify(change).slice(0, 80)).toEqual(expected);
           await make(agency, all, id);
         }
-      expect(await versions(neighbour)).toEqual(beside);
+      expect(await versions(neighbour)).toEqual(neighbours);
       expect(await findDrift(service, agency, neighbour)).toEqual([]);
     },
   );
 
-  test('and a record that comes or goes all that follows from it; media, a message and an opening their record alone', async () => {
+  test('and a create or an archive also changes the derived data of the record', async () => {
     const agency = await service.agency();
     const call = dashboard.of(agency);
     const [thread, offer] = [await conversation(agency), await quote(agency, { status: 'published' })];
@@ -373,15 +333,15 @@ describe('a write touches no more than it changes', () => {
   });
 });
 
-test('deploy/compare.sql finds changes that bypassed the triggers, and its repair of a count is right beside writes', async () => {
+test('deploy/compare.sql finds changes that bypassed the triggers, and its repair of a count is exact during other writes', async () => {
   const agency = await service.agency();
   const titles = ['Oaxaca', 'Puebla', 'Colima'];
   const ids = await Promise.all(titles.map(async (title) => (await product(agency, { title })).id));
-  const [changed = '', gone = '', archived = ''] = ids;
+  const [changed = '', deleted = '', archived = ''] = ids;
   const ana = await customer(agency);
   await withoutTriggers(service.ownerUrl, async (client) => {
     await client.query(`update products set title = 'Sonora' where id = $1`, [changed]);
-    await client.query('delete from products where id = $1', [gone]);
+    await client.query('delete from products where id = $1', [deleted]);
     await client.query('update products set archived_at = now() where id = $1', [archived]);
     await client.query('delete from searchable_customers where id = $1', [ana.id]);
     await client.query('delete from customer_contact_keys where customer_id = $1', [ana.id]);
@@ -406,8 +366,8 @@ test('deploy/compare.sql finds changes that bypassed the triggers, and its repai
   await creating;
   expect((await agency.get('/v1/catalog/products')).body.pagination.total).toBe(51);
   expect((await findDrift(service, agency)).map(({ kept_in }) => kept_in)).not.toContain('live_counts');
-  // What it says to do with the others.
-  await service.query('delete from searchable_products where id = any($1)', [[gone, archived, changed]]);
+  // The repairs that its comment describes for the others.
+  await service.query('delete from searchable_products where id = any($1)', [[deleted, archived, changed]]);
   for (const title of ['Nueva', 'Sonora']) await product(agency, { title }, changed);
   for (const summary of ['x', null]) await customer(agency, { summary }, ana.id);
   for (const identifierValue of ['other', ana.contacts[0].identifierValue])
