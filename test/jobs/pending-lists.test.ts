@@ -7,8 +7,8 @@ import { useService } from '../support/service.ts';
 
 const service = useService();
 
-/** The pages of new entries that searches of customers read, beside the index. */
-const waiting = (): Promise<number> =>
+/** The pages of the pending list, which a search of customers reads beside the index. */
+const pendingPages = (): Promise<number> =>
   administer(service.ownerUrl, async (client) => {
     await client.query('create extension if not exists pgstattuple');
     const { rows } = await client.query(
@@ -19,28 +19,28 @@ const waiting = (): Promise<number> =>
 
 // On a cluster the indexes are on other servers: docs/cluster.md.
 test.skipIf(inject('workerUrls').length > 0)(
-  'what was written since is moved into the search indexes while an instance writes',
+  'while an instance writes, the pending lists of the search indexes are flushed',
   async () => {
     const agency = await service.agency();
     await customer(agency);
-    expect(await waiting()).toBeGreaterThan(0);
+    expect(await pendingPages()).toBeGreaterThan(0);
     const lists = keepPendingListsShort({ db: service.db, logger: createLogger('silent'), every: 1 });
     onTestFinished(lists.stop);
     await customer(agency);
-    await expect.poll(waiting).toBe(0);
+    await expect.poll(pendingPages).toBe(0);
   },
 );
 
-test('a database that refuses is one line in the log', async () => {
+test('several failures in a row are one line in the log', async () => {
   const lines: string[] = [];
   let writes = 0;
   const stats = () => {
     writes += 1;
     return { ...service.db.stats(), written: writes };
   };
-  const refused = () => Promise.reject(new Error('refused'));
+  const write = () => Promise.reject(new Error('rejected'));
   const lists = keepPendingListsShort({
-    db: { ...service.db, stats, write: refused },
+    db: { ...service.db, stats, write },
     logger: createLogger('info', { write: (line: string) => lines.push(line) }),
     every: 1,
   });

@@ -29,20 +29,15 @@ const WORD = 'zqxagenciaida';
 
 const purge = (options: Partial<JobContext & { storage: FileStorage }> = {}) =>
   purgeOrganizations({ db: service.db, storage: service.storage, logger: silent, ...options });
-// It goes over all organizations.
-beforeEach(async () => {
-  await purge();
-});
+// A purge deletes all closed organizations.
+beforeEach(() => purge().then(() => undefined));
 
-async function close(agency: Agency, ago = '30 days 1 second'): Promise<void> {
-  await closeOrganization(agency.scope);
-  await service.query('update organizations set closed_at = now() - $2::interval where id = $1', [
-    agency.id,
-    ago,
-  ]);
+async function close({ id, scope }: Agency, ago = '30 days 1 second'): Promise<void> {
+  await closeOrganization(scope);
+  await service.query('update organizations set closed_at = now() - $2::interval where id = $1', [id, ago]);
 }
 
-/** The database, where each write of a transaction goes through this. */
+/** The database; `around` runs each write of a transaction. */
 const watched = (
   around: (name: string, write: () => Promise<unknown[]>) => Promise<unknown[]>,
 ): Database => ({
@@ -57,8 +52,8 @@ const watched = (
     ),
 });
 
-/** An organization with something in every table, a chain of threads, an answer that was kept, and a file that nothing has. */
-async function full(word = 'Oaxaca'): Promise<Agency> {
+/** An organization with rows in every table, a chain of conversations, and a file without an attachment. */
+async function fullAgency(word = 'Oaxaca'): Promise<Agency> {
   const agency = await service.agency(`Agencia ${word}`);
   await populate({ service, agency }, word);
   await customer(agency, { contacts: [{ identifierType: 'web', identifierValue: word }] });
@@ -76,33 +71,35 @@ const rowsOf = async (agency: Agency): Promise<Record<string, number>> =>
   Object.fromEntries(
     Object.entries(await dashboard.stored(agency)).map(([table, rows]) => [table, rows.length]),
   );
-const left = async (agency: Agency): Promise<number> =>
-  Object.values(await rowsOf(agency)).reduce((sum, count) => sum + count, 0);
-const isThere = async ({ id }: Agency): Promise<boolean> =>
+const countRows = async (agency: Agency): Promise<number> =>
+  Object.values(await dashboard.stored(agency)).flat().length;
+const exists = async ({ id }: Agency): Promise<boolean> =>
   (await service.query('select from organizations where id = $1', [id])).length === 1;
+const expectPurged = async (agency: Agency) =>
+  expect([await countRows(agency), await exists(agency)]).toEqual([0, false]);
 const filesOf = async ({ id }: Agency): Promise<string[]> =>
   (await collect(service.storage.list(id))).map(({ key }) => key);
 
 describe('an organization that was closed more than 30 days ago', () => {
-  test('is gone: no table, file, log line or answer has a text of it, and one that was closed later keeps all', async () => {
+  test('is purged: no table, file, log line or response has its text, and one that was closed later keeps everything', async () => {
     const lines: string[] = [];
-    const neighbour = await full('Vecina');
+    const neighbour = await fullAgency('Vecina');
     await close(neighbour, '29 days 23 hours 59 minutes');
-    const [kept, keptFiles] = [await dashboard.stored(neighbour), await filesOf(neighbour)];
-    const agency = await full(WORD);
-    const has = await rowsOf(agency);
-    for (const [table, count] of Object.entries(has)) expect(count, table).toBeGreaterThan(0);
+    const neighbours = [await dashboard.stored(neighbour), await filesOf(neighbour)];
+    const agency = await fullAgency(WORD);
+    const counts = await rowsOf(agency);
+    for (const [table, count] of Object.entries(counts)) expect(count, table).toBeGreaterThan(0);
     const before = await inDatabase(service, WORD);
-    const ofTables = (name: string) => [...before].some((column) => column.startsWith(`${name}.`));
-    for (const table of ['organizations', ...Object.keys(has)])
+    const hasText = (table: string) => [...before].some((column) => column.startsWith(`${table}.`));
+    for (const table of ['organizations', ...Object.keys(counts)])
       if (!['live_counts', 'erasures', 'erased_files'].includes(table))
-        expect(ofTables(table), table).toBe(true);
+        expect(hasText(table), table).toBe(true);
     expect(await inFiles(service.dataDir, WORD)).toHaveLength(2);
     expect((await filesOf(agency)).length).toBeGreaterThan(2);
     await close(agency);
     const logger = createLogger('trace', { write: (line: string) => lines.push(line) });
-    const done = await purge({ logger });
-    expect(done).toEqual({ organizations: 1, records: expect.any(Number), purgedFiles: 3 });
+    const purged = await purge({ logger });
+    expect(purged).toEqual({ organizations: 1, records: expect.any(Number), purgedFiles: 3 });
     expect([...(await inDatabase(service, WORD))]).toEqual([]);
     expect([...(await inDatabase(service, agency.id))]).toEqual(['purged_organizations.id']);
     expect(await inFiles(service.dataDir, WORD)).toEqual([]);
@@ -113,27 +110,27 @@ describe('an organization that was closed more than 30 days ago', () => {
       organizationId: agency.id,
       closedAt: expect.any(String),
       files: 3,
-      rows: { customers: has.customers, conversations: 7, products: 2, api_keys: has.api_keys },
+      rows: { customers: counts.customers, conversations: 7, products: 2, api_keys: counts.api_keys },
     });
-    expect(all).toMatchObject({ ...done, stopped: false });
-    const counted: number[] = Object.values(one.rows);
-    expect(counted.reduce((sum, count) => sum + count, 0)).toBe(done.records);
+    expect(all).toMatchObject({ ...purged, stopped: false });
+    const deleted: number[] = Object.values(one.rows);
+    expect(deleted.reduce((sum, count) => sum + count, 0)).toBe(purged.records);
     expect(hasWord(lines.join(''), WORD)).toBe(false);
     expect(hasWord((await postgresLog(service)) ?? '', WORD)).toBe(false);
     expect((await dashboard.of(agency).get('')).body.error.code).toBe('ORGANIZATION_NOT_FOUND');
     expect((await findKeys(service.db, [hashKey(agency.key)])).size).toBe(0);
 
-    expect([await dashboard.stored(neighbour), await filesOf(neighbour)]).toEqual([kept, keptFiles]);
+    expect([await dashboard.stored(neighbour), await filesOf(neighbour)]).toEqual(neighbours);
     await reopenOrganization(neighbour.scope);
     expect((await neighbour.get('/v1/customers')).status).toBe(200);
     expect(await findDrift(service, neighbour)).toEqual([]);
     expect(await purge()).toEqual({ organizations: 0, records: 0, purgedFiles: 0 });
   });
 
-  test('goes in bounded batches: a run that is stopped after any of them leaves counts and searches right, and the next goes on', async () => {
-    const agency = await full();
+  test('is purged in batches: derived data is right after each of them, and the next run resumes a stopped one', async () => {
+    const agency = await fullAgency();
     await close(agency);
-    const all = await left(agency);
+    const all = await countRows(agency);
     let runs = 0;
     for (let organizations = 0; organizations === 0; runs += 1) {
       const stop = new AbortController();
@@ -151,13 +148,13 @@ describe('an organization that was closed more than 30 days ago', () => {
     }
     expect(runs).toBeGreaterThan(10);
     expect(all).toBeGreaterThan(2 * runs);
-    expect([await left(agency), await isThere(agency)]).toEqual([0, false]);
+    await expectPurged(agency);
   });
 
-  test('goes on where a process was killed', async () => {
-    const agency = await full();
+  test('is purged by the next run after a process was killed', async () => {
+    const agency = await fullAgency();
     await close(agency);
-    const letGo = await hold(
+    const commit = await hold(
       service.ownerUrl,
       'select from opportunities where organization_id = $1 order by id desc limit 1 for update',
       [agency.id],
@@ -165,108 +162,105 @@ describe('an organization that was closed more than 30 days ago', () => {
     const before = await rowsOf(agency);
     const files = diskStorage(join(service.dataDir, 'files'));
     await files.put(storageKey(agency.id, newId()), Readable.from(['x']));
-    const run = () =>
-      startProcess({ DATABASE_URL: service.url, DATA_DIR: service.dataDir }, [
-        ...['--import', './src/runtime.js', 'src/cli/job.ts', 'purge-organizations'],
-      ]);
+    const environment = { DATABASE_URL: service.url, DATA_DIR: service.dataDir };
+    const args = ['--import', './src/runtime.js', 'src/cli/job.ts', 'purge-organizations'];
+    const run = () => startProcess(environment, args);
     const { child, ended } = run();
     await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
     child.kill('SIGKILL');
     await ended;
-    await letGo();
+    await commit();
     const { conversations, customers } = await rowsOf(agency);
     expect([conversations, customers]).toEqual([0, before.customers]);
-    expect(await isThere(agency)).toBe(true);
+    expect(await exists(agency)).toBe(true);
     expect(await findDrift(service, agency)).toEqual([]);
 
     expect(await run().ended).toBe(0);
-    expect([await left(agency), await isThere(agency)]).toEqual([0, false]);
+    await expectPurged(agency);
     expect(await collect(files.list(agency.id))).toEqual([]);
   });
 
-  test('stays whole while the storage refuses its files, or to list them, which stops no other and is logged', async () => {
-    const [refused, unread, other] = [await full(), await full(), await full()];
-    for (const agency of [refused, unread]) await close(agency, '32 days');
+  test('keeps its rows while its files cannot be listed or removed; others are purged, and the error is logged', async () => {
+    const [unremovable, unlisted, other] = [await fullAgency(), await fullAgency(), await fullAgency()];
+    for (const agency of [unremovable, unlisted]) await close(agency, '32 days');
     await close(other);
     const storage: FileStorage = {
       ...service.storage,
       list: (id) => {
-        if (id === unread.id) throw new Error('The bucket is away.');
+        if (id === unlisted.id) throw new Error('The bucket does not respond.');
         return service.storage.list(id);
       },
       remove: async (key) => {
-        if (key.startsWith(refused.id)) throw new Error('The storage is away.');
+        if (key.startsWith(unremovable.id)) throw new Error('The storage does not respond.');
         await service.storage.remove(key);
       },
     };
     const lines: string[] = [];
     const logger = createLogger('error', { write: (line: string) => lines.push(line) });
-    const before = await Promise.all([refused, unread].map((agency) => dashboard.stored(agency)));
+    const storedRows = () => Promise.all([unremovable, unlisted].map((agency) => dashboard.stored(agency)));
+    const before = await storedRows();
     expect(await purge({ storage, logger })).toMatchObject({ organizations: 1, purgedFiles: 3 });
-    expect(await isThere(other)).toBe(false);
-    const after = await Promise.all([refused, unread].map((agency) => dashboard.stored(agency)));
-    expect(after).toEqual(before);
+    expect(await exists(other)).toBe(false);
+    expect(await storedRows()).toEqual(before);
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { level: 50, organizationId: unread.id, err: { message: 'The bucket is away.' } },
+      { level: 50, organizationId: unlisted.id, err: { message: 'The bucket does not respond.' } },
     ]);
     expect(await purge()).toMatchObject({ organizations: 2, purgedFiles: 6 });
-    expect([await isThere(refused), await isThere(unread)]).toEqual([false, false]);
+    expect([await exists(unremovable), await exists(unlisted)]).toEqual([false, false]);
   });
 });
 
-describe('of an opening again and the purge at the same moment one wins', () => {
-  test('the opening that was first: the purge waits for it, and takes nothing', async () => {
-    const agency = await full();
+describe('of a reopening and a purge at the same time', () => {
+  test('the reopening wins if it was first: the purge waits for it and deletes nothing', async () => {
+    const agency = await fullAgency();
     await close(agency);
     const before = await dashboard.stored(agency);
-    const letGo = await hold(service.ownerUrl, 'update organizations set closed_at = null where id = $1', [
+    const commit = await hold(service.ownerUrl, 'update organizations set closed_at = null where id = $1', [
       agency.id,
     ]);
     const purging = purge();
     await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
-    await letGo();
+    await commit();
     expect(await purging).toEqual({ organizations: 0, records: 0, purgedFiles: 0 });
     expect(await dashboard.stored(agency)).toEqual(before);
     expect((await agency.get('/v1/customers')).status).toBe(200);
   });
 
-  test('the purge that was first: the opening waits for its claim, and finds nobody', async () => {
-    const agency = await full();
+  test('the purge wins if it was first: the reopening waits for its claim, and then the organization is not found', async () => {
+    const agency = await fullAgency();
     await closeOrganization(agency.scope);
     const claim = 'update organizations set purge_began_at = now() where id = $1';
-    const letGo = await hold(service.ownerUrl, claim, [agency.id]);
-    const opening = dashboard.of(agency).post('/reopen');
+    const commit = await hold(service.ownerUrl, claim, [agency.id]);
+    const reopening = dashboard.of(agency).post('/reopen');
     await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
-    await letGo();
-    expect((await opening).body.error.code).toBe('ORGANIZATION_NOT_FOUND');
+    await commit();
+    expect((await reopening).body.error.code).toBe('ORGANIZATION_NOT_FOUND');
     expect(await purge()).toMatchObject({ organizations: 1 });
-    expect(await isThere(agency)).toBe(false);
+    expect(await exists(agency)).toBe(false);
   });
 });
 
-test('the list that docs/operating.md saves beside a backup has the ids of those that are gone, and purges them again after a restore', async () => {
+test('the list that docs/operating.md saves beside a backup has the ids of purged organizations, and purges them again after a restore', async () => {
   const chapter = /## Backups\n([\s\S]+?)\n## /.exec(readFileSync('docs/operating.md', 'utf8'))?.[1] ?? '';
   const [, list = ''] = /-c "(select [^"]+)"/.exec(chapter) ?? [];
   const [, again = ''] = /<<'END'\n([\s\S]+?)END/.exec(chapter) ?? [];
-  const agency = await full();
-  const [restored] = await service.query<{ name: string }>('select name from organizations where id = $1', [
-    agency.id,
-  ]);
+  const agency = await fullAgency();
   await close(agency);
   expect(await purge()).toMatchObject({ organizations: 1 });
   const ids = (await service.query<{ id: string }>(list)).map(({ id }) => id);
   expect(ids).toContain(agency.id);
-  await service.query('insert into organizations (id, name) values ($1, $2)', [agency.id, restored?.name]);
+  await service.query('insert into organizations (id, name) values ($1, $2)', [agency.id, 'Restaurada']);
   await opportunity(agency);
   await member(agency);
-  const neighbour = await full();
+  const neighbour = await fullAgency();
   await service.query(again.replace(":'ids'", '$1'), [ids]);
   expect(await purge()).toMatchObject({ organizations: 1 });
-  expect([await left(agency), await isThere(agency), await isThere(neighbour)]).toEqual([0, false, true]);
+  await expectPurged(agency);
+  expect(await exists(neighbour)).toBe(true);
 });
 
-test('a row that came in meanwhile is taken by the next run', async () => {
-  const agency = await full();
+test('a row that is inserted during a purge is deleted by the next run', async () => {
+  const agency = await fullAgency();
   await close(agency);
   const db = watched(async (name, write) => {
     if (name === 'organizations.remove')
@@ -277,15 +271,15 @@ test('a row that came in meanwhile is taken by the next run', async () => {
     return write();
   });
   expect(await purge({ db })).toMatchObject({ organizations: 0 });
-  expect(await isThere(agency)).toBe(true);
+  expect(await exists(agency)).toBe(true);
   expect(await purge()).toMatchObject({ organizations: 1, records: 1 });
-  expect(await isThere(agency)).toBe(false);
+  await expectPurged(agency);
 });
 
 test.each([
   ['disk', openDiskStorage],
   ['S3', openS3Storage],
-])('on the %s storage every file of the organization goes, and no other', async (_name, open) => {
+])('on the %s storage every file of the organization is removed, and no other', async (_name, open) => {
   const { storage, close: closeStorage } = await open();
   onTestFinished(closeStorage);
   const [agency, neighbour] = [await service.agency(), await service.agency()];

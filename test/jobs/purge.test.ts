@@ -15,23 +15,20 @@ const RETENTION_MS = RETENTION_DAYS * DAY;
 const NOW = Date.parse('2026-11-21T12:00:00.000Z');
 
 const service = useService();
-// The purge goes over all organizations.
+// A purge deletes from all organizations.
 beforeEach(() => service.query('delete from products'));
 
-/** A product with two variants, archived that long before NOW; live without `ago`. */
-async function product(agency: Agency, title: string, ago?: number): Promise<string> {
+/** A product with two variants that was archived `ago` milliseconds before NOW. */
+async function archivedProduct(agency: Agency, title: string, ago: number): Promise<string> {
   const { body } = await agency.post('/v1/catalog/products', {
     title,
     variants: [{ label: 'Low season' }, { label: 'High season' }],
   });
-  if (ago !== undefined) {
-    await agency.delete(`/v1/catalog/products/${body.id}`);
-    await service.query('update products set archived_at = $2 where id = $1', [body.id, new Date(NOW - ago)]);
-  }
+  await service.query('update products set archived_at = $2 where id = $1', [body.id, new Date(NOW - ago)]);
   return body.id;
 }
 
-const remaining = async (): Promise<string[]> =>
+const titles = async (): Promise<string[]> =>
   (await service.query<{ title: string }>('select title from products order by title')).map(
     ({ title }) => title,
   );
@@ -47,23 +44,23 @@ test.each(PURGES)(
   'the purge of $table deletes what was archived before a timestamp, of every organization, oldest first, and nothing else',
   async ({ make, table, deleteBefore }) => {
     const [agency, neighbour] = [await service.agency(), await service.agency()];
-    const archived = async (of: Agency, ms?: number): Promise<string> => {
+    const archived = async (of: Agency, ms: number): Promise<string> => {
       const { id } = await make(of);
-      const at = ms === undefined ? null : new Date(NOW + ms);
-      await service.query(`update ${table} set archived_at = $2 where id = $1`, [id, at]);
+      await service.query(`update ${table} set archived_at = $2 where id = $1`, [id, new Date(NOW + ms)]);
       return id;
     };
-    const kept = [await archived(agency), await archived(neighbour, 0), await archived(agency, 1)];
+    const active = (await make(agency)).id;
+    const retained = [active, await archived(neighbour, 0), await archived(agency, 1)];
     const due = [await archived(agency, -1), await archived(neighbour, -2), await archived(agency, -3)];
     const purge = async () => {
-      const gone = await deleteBefore(service.db, new Date(NOW).toISOString(), 2);
-      return gone.map(({ id }) => id).sort();
+      const deleted = await deleteBefore(service.db, new Date(NOW).toISOString(), 2);
+      return deleted.map(({ id }) => id).sort();
     };
     expect(await purge()).toEqual(due.slice(1).sort());
     expect(await purge()).toEqual(due.slice(0, 1));
     expect(await purge()).toEqual([]);
-    const left = await service.query<{ id: string }>(`select id from ${table} order by id`);
-    expect(left.map(({ id }) => id)).toEqual(kept.sort());
+    const remaining = await service.query<{ id: string }>(`select id from ${table} order by id`);
+    expect(remaining.map(({ id }) => id)).toEqual(retained.sort());
     expect(await findDrift(service, agency, neighbour)).toEqual([]);
   },
 );
@@ -74,53 +71,46 @@ test.each(PURGES)('a job purges $table', async ({ make, table }) => {
   await service.query(`update ${table} set archived_at = '2001-01-01' where id = $1`, [id]);
   for (const { run } of Object.values(JOBS))
     await run({ db: service.db, storage: service.storage, logger: createLogger('silent') });
-  const left = await service.query(`select from ${table} where id = $1`, [id]);
-  expect(left, `Name a job that purges ${table} in src/jobs/schedule.ts`).toEqual([]);
+  const remaining = await service.query(`select from ${table} where id = $1`, [id]);
+  expect(remaining, `Name a job that purges ${table} in src/jobs/schedule.ts`).toEqual([]);
 });
 
-test('deletes products that were archived more than 30 days ago, and logs their ids without their texts', async () => {
+test('the purge deletes products that were archived more than 30 days ago, and logs ids without texts', async () => {
   const agency = await service.agency();
-  await product(agency, 'live');
-  await product(agency, 'archived exactly 30 days ago', RETENTION_MS);
-  const due = await product(agency, 'planted', RETENTION_MS + 1);
-
+  await archivedProduct(agency, 'archived exactly 30 days ago', RETENTION_MS);
+  const productId = await archivedProduct(agency, 'planted', RETENTION_MS + 1);
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line) => lines.push(line) });
   expect(await purge({ logger })).toEqual({ products: 1, variants: 2 });
-  expect(await remaining()).toEqual(['archived exactly 30 days ago', 'live']);
+  expect(await titles()).toEqual(['archived exactly 30 days ago']);
   const archivedAt = new Date(NOW - RETENTION_MS - 1).toISOString();
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { organizationId: agency.id, productId: due, archivedAt, variants: 2 },
+    { organizationId: agency.id, productId, archivedAt, variants: 2 },
     { products: 1, variants: 2, stopped: false },
   ]);
   expect(lines.join()).not.toMatch(/planted|season/i);
 });
 
-test('works in bounded batches, oldest first, and the next run continues a stopped one', async () => {
+test('the purge works in batches, and the next run resumes a stopped one', async () => {
   const agency = await service.agency();
-  for (let days = 31; days <= 35; days += 1) await product(agency, `${days} days`, days * DAY);
+  for (let days = 31; days <= 35; days += 1) await archivedProduct(agency, `${days} days`, days * DAY);
   const stop = new AbortController();
-  const logger = createLogger('info', {
-    write: (line) => {
-      if (JSON.parse(line).productId !== undefined) stop.abort();
-    },
-  });
+  const logger = createLogger('info', { write: () => stop.abort() });
   const stopped = await purge({ batchSize: 2, logger, signal: stop.signal });
   expect(stopped).toEqual({ products: 2, variants: 4 });
-  expect(await remaining()).toEqual(['31 days', '32 days', '33 days']);
+  expect(await titles()).toEqual(['31 days', '32 days', '33 days']);
   expect(await purge({ batchSize: 2 })).toEqual({ products: 3, variants: 6 });
-  expect(await purge({ batchSize: 2 })).toEqual({ products: 0, variants: 0 });
-  expect(await remaining()).toEqual([]);
+  expect(await titles()).toEqual([]);
 });
 
-test('waits for a product that is being restored, and keeps it', async () => {
+test('the purge waits for a restore of a product, and keeps the product', async () => {
   const agency = await service.agency();
-  const id = await product(agency, 'on its way back', RETENTION_MS + 1);
-  await product(agency, 'gone', RETENTION_MS + 2);
-  const letGo = await hold(service.url, 'update products set archived_at = null where id = $1', [id]);
+  const id = await archivedProduct(agency, 'restored', RETENTION_MS + 1);
+  await archivedProduct(agency, 'archived', RETENTION_MS + 2);
+  const commit = await hold(service.url, 'update products set archived_at = null where id = $1', [id]);
   const purging = purge();
   await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
-  await letGo();
+  await commit();
   expect(await purging).toEqual({ products: 1, variants: 2 });
-  expect(await remaining()).toEqual(['on its way back']);
+  expect(await titles()).toEqual(['restored']);
 });

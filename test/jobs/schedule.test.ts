@@ -10,7 +10,7 @@ const LOCK = 1;
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** Its hours are a millisecond long. */
+/** An hour takes a millisecond. */
 const schedule = (jobs: Record<string, Job>, write: (line: string) => void = () => undefined) =>
   startJobs({
     db: service.db,
@@ -22,7 +22,7 @@ const schedule = (jobs: Record<string, Job>, write: (line: string) => void = () 
     hour: 1,
   });
 
-test('a job runs again and again, also after it failed, and the failure is logged', async () => {
+test('a job is repeated, also after a failure, which is logged', async () => {
   const lines: string[] = [];
   let runs = 0;
   const run = async () => {
@@ -38,7 +38,7 @@ test('a job runs again and again, also after it failed, and the failure is logge
   ]);
 });
 
-test('a daily job that failed is tried again after an hour, and daily after that', async () => {
+test('a daily job that failed is retried after an hour, and then runs daily again', async () => {
   const runs: string[] = [];
   const daily = async () => {
     runs.push('daily');
@@ -61,7 +61,7 @@ test('a daily job that failed is tried again after an hour, and daily after that
   expect(runs).toHaveLength(2);
 });
 
-test('stopping lets a run come to the end of its batch', async () => {
+test('stop waits until a run has finished its batch', async () => {
   const events: string[] = [];
   const started = Promise.withResolvers<void>();
   const run = async ({ signal }: JobContext) => {
@@ -77,7 +77,7 @@ test('stopping lets a run come to the end of its batch', async () => {
   expect(events).toEqual(['the batch ended']);
 });
 
-test('of three instances one runs the job at a time', async () => {
+test('one of three instances runs the job at a time', async () => {
   let running = 0;
   let most = 0;
   let runs = 0;
@@ -100,7 +100,7 @@ describe('withJobLock', () => {
     withJobLock(service.url, lock, work, stop ?? new AbortController().signal);
   const another = (lock = LOCK) => locked(lock, async () => 'ran as well');
 
-  test('lets nobody else run it until it has finished, and is released when the work fails', async () => {
+  test('excludes other processes until the work ends, also if it fails', async () => {
     const finish = Promise.withResolvers<string>();
     const started = Promise.withResolvers<void>();
     const first = locked(LOCK, () => {
@@ -117,14 +117,14 @@ describe('withJobLock', () => {
     expect(await another()).toBe('ran as well');
   });
 
-  test('tells the work to stop when asked to, and when the connection that holds the lock breaks', async () => {
+  test('aborts the work on stop, and when the connection with the lock breaks', async () => {
     const untilStopped = (signal: AbortSignal) =>
       new Promise<string>((done) => {
         if (signal.aborted) done('stopped');
         signal.addEventListener('abort', () => done('stopped'));
       });
     const stop = new AbortController();
-    const asked = locked(LOCK + 1, untilStopped, stop.signal);
+    const stopped = locked(LOCK + 1, untilStopped, stop.signal);
     const broken = locked(LOCK, async (signal) => {
       await service.query(
         `select pg_terminate_backend(pid) from pg_locks join pg_database on pg_database.oid = pg_locks.database
@@ -135,6 +135,6 @@ describe('withJobLock', () => {
     });
     expect(await broken).toBe('stopped');
     stop.abort();
-    expect(await asked).toBe('stopped');
+    expect(await stopped).toBe('stopped');
   });
 });
