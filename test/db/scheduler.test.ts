@@ -4,13 +4,13 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { REJECTIONS } from '../../src/contract/errors.ts';
 import { CALM_LENGTH, createScheduler, FLOOD_LENGTH, type Scheduler } from '../../src/db/pool/scheduler.ts';
 
-/** A scheduler with work whose end the test decides, and the order in which it began. */
+/** A scheduler, the order in which its tasks began, and `end`, which ends a task. */
 function scheduled(capacity = 1, maxWaiting = 1_000) {
   const scheduler = createScheduler({ capacity, maxWaiting });
   const began: string[] = [];
   const ends = new Map<string, () => void>();
   const rejected = new Map<string, unknown>();
-  /** Runs or waits under this name, in the queue of its letters. */
+  /** Adds a task to the queue of its letters. */
   const add = (name: string, queue = name.replace(/\d+$/, '')) => {
     const deadline: { leave?: ((error: Error) => void) | undefined } = {};
     const done = Promise.withResolvers<void>();
@@ -22,7 +22,7 @@ function scheduled(capacity = 1, maxWaiting = 1_000) {
     scheduler.run(queue, run, deadline).catch((error) => rejected.set(name, error));
     return deadline;
   };
-  /** Ends what runs; what begins instead has begun when this resolves. */
+  /** Ends tasks that run, and waits until the next tasks have begun. */
   const end = async (...names: string[]): Promise<void> => {
     for (const name of names) ends.get(name)?.();
     await vi.advanceTimersByTimeAsync(0);
@@ -42,13 +42,13 @@ afterEach(() => {
 });
 
 describe('capacity', () => {
-  test('is shared by halves of what is free: a new queue always finds some', () => {
+  test('is shared by halves of what is free, so that a new queue finds a slot', () => {
     const { add, runs } = scheduled(10);
     for (const queue of ['a', 'b', 'c', 'd', 'e']) for (const name of many(queue, 20)) add(name);
     expect(['a', 'b', 'c', 'd', 'e'].map(runs)).toEqual([5, 3, 1, 1, 0]);
   });
 
-  test('freed by another queue is not given to a queue that has its share', async () => {
+  test('that another queue frees does not go to a queue that has its share', async () => {
     const { add, began, end, stats } = scheduled(4);
     for (const name of ['a0', 'a1', 'a2', 'b0']) add(name);
     expect(began).toEqual(['a0', 'a1', 'b0']);
@@ -59,7 +59,7 @@ describe('capacity', () => {
     expect(began).toEqual(['a0', 'a1', 'b0', 'a2']);
   });
 
-  test('is freed by work that fails', async () => {
+  test('is freed by a task that fails', async () => {
     const scheduler = createScheduler({ capacity: 1, maxWaiting: 10 });
     for (let round = 0; round < 3; round += 1)
       await expect(scheduler.run('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
@@ -68,7 +68,7 @@ describe('capacity', () => {
 });
 
 describe('queues', () => {
-  test('are served in turn, each in its order, however long another one is', async () => {
+  test('are served round-robin, each in its order, however long another one is', async () => {
     const { add, began, end, stats } = scheduled();
     for (const name of ['first', ...many('a', 6), ...many('b', 2), ...many('c', 2)]) add(name);
     for (let step = 0; step < 11; step += 1) {
@@ -79,7 +79,7 @@ describe('queues', () => {
     expect(stats()).toEqual({ running: 0, waiting: 0 });
   });
 
-  test('get one turn each, also one of which nothing runs while its work waits', async () => {
+  test('get one slot each in a round, also if their only task is new', async () => {
     const { add, began, end } = scheduled();
     for (const name of ['a0', 'b0', 'a1']) add(name);
     await end('a0');
@@ -88,20 +88,20 @@ describe('queues', () => {
     expect(began).toEqual(['a0', 'b0', 'a1', 'c0', 'a2']);
   });
 
-  test('share the room to wait as they share the capacity; work that finds none is rejected at once', async () => {
+  test('share the waiting tasks as they share the capacity; further tasks are rejected at once', async () => {
     const { add, end, rejected } = scheduled(1, 8);
     for (const name of [...many('a', 10), ...many('b', 10)]) add(name);
     await end();
-    // Of a: one runs, four wait. Of b: two wait. Who came first stays.
+    // Of a, one runs and four wait; of b, two wait.
     expect([...rejected.keys()]).toEqual([...many('a', 10).slice(5), ...many('b', 10).slice(2)]);
     expect(new Set(rejected.values())).toEqual(new Set([REJECTIONS.full]));
   });
 
-  test('drop work that is given up before it begins; work that runs or has left cannot leave', async () => {
+  test('drop a task that leaves before it begins; a task that runs or has left cannot leave', async () => {
     const { add, began, end, rejected, stats } = scheduled();
     const deadlines = ['a0', 'b0', 'a1', 'c0', 'a2', 'd0'].map((name) => add(name));
     expect(deadlines.map(({ leave }) => leave !== undefined)).toEqual([false, true, true, true, true, true]);
-    // One of several of a queue, and the only one of another.
+    // One of two tasks of a, and the only task of c.
     for (const index of [2, 3]) deadlines[index]?.leave?.(REJECTIONS.gone);
     expect(stats()).toEqual({ running: 1, waiting: 3 });
     for (const name of ['a0', 'b0', 'a2']) await end(name);
@@ -125,7 +125,7 @@ describe('a queue', () => {
     expect(began).toEqual(names);
   });
 
-  test('that is flooded is served from its new end; its old end is rejected within 100 ms', async () => {
+  test('that is flooded serves its newest task first, and rejects its oldest within 100 ms', async () => {
     const { add, began, end, rejected } = scheduled();
     const names = many('a', CALM_LENGTH + 2);
     for (const name of names) add(name);
@@ -139,7 +139,7 @@ describe('a queue', () => {
     expect(new Set(rejected.values())).toEqual(new Set([REJECTIONS.waited]));
   });
 
-  test('that is flooded accepts more only while it is short, and says so before any work is done', async () => {
+  test('that is flooded and long rejects the next task, and reports that before the task is sent', async () => {
     const { add, rejected, rejection } = scheduled();
     const names = many('a', CALM_LENGTH + 1);
     for (const name of names) add(name);
@@ -152,7 +152,7 @@ describe('a queue', () => {
     expect([...rejected]).toEqual([['more', REJECTIONS.full]]);
   });
 
-  test('that is flooded and short is filled up again', async () => {
+  test('that is flooded and short accepts tasks up to its maximum length', async () => {
     const { add, end, runs, stats } = scheduled();
     const names = many('a', CALM_LENGTH + 2);
     for (const name of names) add(name);
@@ -181,41 +181,35 @@ describe('a queue', () => {
     expect(began).toEqual(['a0', ...calm]);
   });
 
-  test('can be flooded again after a quiet time; one timer runs, while work waits', async () => {
-    const { add, began, end, rejected } = scheduled();
-    const drain = async () => {
-      for (let left = 0; left < began.length; ) {
-        left = began.length;
-        await end(...began);
-      }
-    };
-    for (const round of [1, 2]) {
+  test('can be flooded again; a single timer runs, and only while tasks wait', async () => {
+    const { add, end, rejected } = scheduled();
+    for (const round of ['first', 'second']) {
       rejected.clear();
-      for (const name of many(`a${round}`, 301)) add(name, 'a');
+      for (const name of many(round, CALM_LENGTH + 2)) add(name, 'a');
       expect(vi.getTimerCount()).toBe(1);
       await vi.advanceTimersByTimeAsync(100);
-      expect(rejected.size).toBe(300);
-      await drain();
+      expect(rejected.size).toBe(CALM_LENGTH + 1);
+      await end(`${round}0`);
       await vi.advanceTimersByTimeAsync(1_000);
       expect(vi.getTimerCount()).toBe(0);
     }
   });
 
-  test('under steady overload serves the newest work: accepted work hardly waits', async () => {
+  test('under steady overload serves its newest tasks, which hardly wait', async () => {
     const scheduler = createScheduler({ capacity: 4, maxWaiting: 500 });
     const waits: number[] = [];
-    let refusals = 0;
-    // Two pieces of a millisecond each are done at a time; four come in each millisecond, for two seconds.
+    let rejections = 0;
+    // Each millisecond two tasks of a millisecond end, and four arrive, for two seconds.
     for (let time = 0; time < 2_000; time += 1) {
       for (let count = 0; count < 4; count += 1) {
-        const asked = performance.now();
+        const arrivedAt = performance.now();
         scheduler
           .run('a', () => {
-            if (time > 500) waits.push(performance.now() - asked);
+            if (time > 500) waits.push(performance.now() - arrivedAt);
             return new Promise((done) => setTimeout(done, 1));
           })
           .catch(() => {
-            refusals += 1;
+            rejections += 1;
           });
       }
       await vi.advanceTimersByTimeAsync(1);
@@ -224,37 +218,37 @@ describe('a queue', () => {
     expect(waits[waits.length >> 1]).toBeLessThanOrEqual(2);
     expect(Math.max(...waits)).toBeLessThanOrEqual(100);
     expect(waits.length).toBeGreaterThan(0.9 * 2 * 1_500);
-    expect(refusals).toBeGreaterThan(0.9 * 2 * 1_500);
+    expect(rejections).toBeGreaterThan(0.9 * 2 * 1_500);
   });
 });
 
-const held = () => new Promise<void>(() => undefined);
+const endless = () => new Promise<void>(() => undefined);
 
 test.each<[string, maxWaiting: number, use: (scheduler: Scheduler, queue: string) => Promise<void>]>([
-  ['is idle', 0, ({ run }, queue) => run(queue, () => Promise.resolve())],
-  ['was rejected at once', 0, ({ run }, queue) => run(queue, held)],
+  ['has ended', 0, ({ run }, queue) => run(queue, () => Promise.resolve())],
+  ['was rejected', 0, ({ run }, queue) => run(queue, endless)],
   [
-    'has left the queue',
+    'has left',
     10,
     ({ run }, queue) => {
       const deadline: { leave?: (error: Error) => void } = {};
-      const left = run(queue, held, deadline);
+      const left = run(queue, endless, deadline);
       deadline.leave?.(REJECTIONS.gone);
       return left;
     },
   ],
-])('of a queue whose work %s nothing stays in memory', async (what, maxWaiting, use) => {
+])('a queue whose task %s is removed from memory', async (what, maxWaiting, use) => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const scheduler = createScheduler({ capacity: 1, maxWaiting });
-  if (what !== 'is idle') scheduler.run('holds the only slot', held);
+  if (what !== 'has ended') scheduler.run('the only slot', endless);
   collect();
   const before = process.memoryUsage().heapUsed;
   const ends = new Set<unknown>();
-  // Were their names kept, these would be 30 MB: each is made of bytes of its own.
+  // The names of the queues would take 30 MB.
   for (let queue = 0; queue < 3_000; queue += 1) {
-    const used = use(scheduler, Buffer.alloc(10_000, `${queue} `).toString('latin1'));
-    ends.add(await used.catch((error) => error));
+    const result = use(scheduler, Buffer.alloc(10_000, `${queue} `).toString('latin1'));
+    ends.add(await result.catch((error) => error));
   }
   collect();
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(10_000_000);
