@@ -9,8 +9,6 @@ import { pooled } from '../support/databases.ts';
 import { ownPool } from '../support/instance.ts';
 import { useService } from '../support/service.ts';
 
-/** Statements that are all or nothing, and what PostgreSQL undoes for the sake of another transaction: it is run again. */
-
 const service = useService();
 
 const INSERT = prepared(
@@ -40,7 +38,7 @@ beforeAll(async () => {
   await service.query(
     'create table counters (id integer constraint counters_pkey primary key, value integer not null)',
   );
-  // A sequence keeps its place when its transaction is undone: it counts the attempts.
+  // A rollback does not reset a sequence, so this counts the attempts.
   await service.query('create sequence attempts');
   await service.query('create table failures (times integer not null)');
   await service.query(`create function fail() returns integer language plpgsql security definer as $$
@@ -67,34 +65,30 @@ describe('the statements of a transaction', () => {
   let db: Database;
   let own: Queries;
   beforeEach(() => {
-    // One connection: what one request leaves behind, the next one finds.
+    // With one connection, each transaction uses the connection of the one before.
     db = ownPool(service, { poolSize: 1 });
     own = db.for('an organization');
   });
-  const insert = (...ids: readonly number[]) =>
-    own.transaction(async ({ write }) => {
-      for (const id of ids) await write(INSERT, { id });
-    });
-  const insertAtOnce = (...ids: readonly number[]) =>
-    own.transaction(({ write }) => Promise.all(ids.map((id) => write(INSERT, { id }))));
+  test.each<[string, insert: (ids: number[]) => Promise<unknown>]>([
+    [
+      'one after another',
+      (ids) =>
+        own.transaction(async ({ write }) => {
+          for (const id of ids) await write(INSERT, { id });
+        }),
+    ],
+    ['at once', (ids) => own.transaction(({ write }) => Promise.all(ids.map((id) => write(INSERT, { id }))))],
+  ])('that are sent %s are all applied, or none if one fails', async (_how, insert) => {
+    for (const id of [10, 20]) {
+      const failed = insert([id, id + 1, id, id + 2]);
+      await expect(failed).rejects.toMatchObject({ code: '23505', constraint: 'counters_pkey' });
+      expect(await values()).toHaveLength(id / 5);
+      await insert([id, id + 1]);
+    }
+    expect(await values()).toHaveLength(6);
+  });
 
-  test.each([
-    ['one after another', insert],
-    ['at once', insertAtOnce],
-  ])(
-    'asked %s are all written, or none when one fails, and the connection serves the next',
-    async (_how, ask) => {
-      for (const round of [10, 20]) {
-        const refused = ask(round, round + 1, round, round + 2);
-        await expect(refused).rejects.toMatchObject({ code: '23505', constraint: 'counters_pkey' });
-        expect(await values()).toHaveLength(round / 5);
-        await ask(round, round + 1);
-      }
-      expect(await values()).toHaveLength(6);
-    },
-  );
-
-  test('are undone when the work throws, also inside of another transaction', async () => {
+  test('are rolled back when the work throws, also inside another transaction', async () => {
     const failed = own.transaction((outer) =>
       outer.transaction(async ({ write }) => {
         await write(INSERT, { id: 3 });
@@ -105,15 +99,15 @@ describe('the statements of a transaction', () => {
     expect(await values()).toHaveLength(2);
   });
 
-  test('leave the connection as it was, whatever an answer of ours says', async () => {
+  test('leave the connection open after an API error, whatever its message', async () => {
     const before = await own.read(CONNECTION, {});
-    const missing = notFound('CUSTOMER_NOT_FOUND', 'customer', 'terminated');
-    await expect(own.transaction(() => Promise.reject(missing))).rejects.toBe(missing);
+    const error = notFound('CUSTOMER_NOT_FOUND', 'customer', 'terminated');
+    await expect(own.transaction(() => Promise.reject(error))).rejects.toBe(error);
     expect(await own.read(CONNECTION, {})).toEqual(before);
   });
 });
 
-test('of two transactions that wait for each other, the one that PostgreSQL ends (40P01) runs again from its start', async () => {
+test('of two transactions in a deadlock, the one that PostgreSQL ends (40P01) is retried from its start', async () => {
   let attempts = 0;
   const locked = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const crossing = (first: number, second: number) =>
@@ -121,7 +115,7 @@ test('of two transactions that wait for each other, the one that PostgreSQL ends
       attempts += 1;
       await write(ADD, { id: first });
       locked[first - 1]?.resolve();
-      // In the first attempts both hold their row before either asks for the other.
+      // Each locks its row before either updates the other row.
       await locked[second - 1]?.promise;
       await write(ADD, { id: second });
     });
@@ -130,27 +124,29 @@ test('of two transactions that wait for each other, the one that PostgreSQL ends
   expect(await values()).toEqual([2, 2]);
 });
 
-describe('what PostgreSQL undoes', () => {
-  const failing = async (times: number): Promise<void> => {
+describe('a serialization failure', () => {
+  const failFirst = async (times: number): Promise<void> => {
     await service.query('delete from failures');
     await service.query('insert into failures values ($1)', [times]);
     await service.query('alter sequence attempts restart');
   };
 
-  test('is repeated: a read until it succeeds, a write three times, and then it is there once', async () => {
-    await failing(4);
+  test('is retried: a read until it succeeds, a write up to three times; the write is applied once', async () => {
+    await failFirst(4);
     expect(await queries.read(FAILING_READ, {})).toEqual([{ value: 5 }]);
-    await failing(3);
+    await failFirst(3);
     expect(await queries.write(FAILING_WRITE, {})).toEqual([{ value: 4 }]);
     expect(await values()).toEqual([1, 0]);
-    await failing(4);
-    const given = queries.write(FAILING_WRITE, {});
-    await expect(given).rejects.toMatchObject({ code: '40001', message: 'attempt 4' });
+    await failFirst(4);
+    await expect(queries.write(FAILING_WRITE, {})).rejects.toMatchObject({
+      code: '40001',
+      message: 'attempt 4',
+    });
     expect(await values()).toEqual([1, 0]);
   });
 
-  test('is not repeated by itself inside of a transaction: the whole transaction is', async () => {
-    await failing(2);
+  test('in a transaction is retried as the whole transaction', async () => {
+    await failFirst(2);
     let attempts = 0;
     const rows = await queries.transaction(async ({ read, write }) => {
       attempts += 1;
@@ -162,11 +158,11 @@ describe('what PostgreSQL undoes', () => {
   });
 });
 
-/** With TEST_POSTGRES=pooler the way leads through one. */
-test('the way to the database keeps prepared statements; PostgreSQL ends by itself what takes too long, and gives a request one process', async () => {
+/** With TEST_POSTGRES=pooler the connection goes through one. */
+test('a connection keeps prepared statements, has timeouts of PostgreSQL as a backstop, and uses one process', async () => {
   await checkPooler(pooled(service.url, inject('poolerUrl')));
   expect(await service.db.read(SETTINGS, {})).toEqual([
-    // A second after the service ends it.
+    // A second after the timeout of the service.
     { statement: '241s', lock: '241s', idle: '30s', workers: '0' },
   ]);
 });
