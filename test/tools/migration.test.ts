@@ -8,8 +8,10 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { administer, createTestDatabase, EMPTY_TEMPLATE } from '../support/databases.ts';
 import { PROGRAM } from '../support/process.ts';
 
-/** A copy of what a newcomer changes, with the tools beside it. */
-function copyOfTheCode(edits: readonly (readonly [path: string, from: string, to: string])[] = []): string {
+type Edit = [path: string, from: string, to: string];
+
+/** A copy of the code and the tools, with these edits. */
+function copyOfTheCode(...edits: Edit[]): string {
   const copy = mkdtempSync(join(tmpdir(), 'crm-test-migrations-'));
   onTestFinished(() => rm(copy, { recursive: true, force: true }));
   for (const path of ['src', 'rules', 'tools', 'migrations', 'drizzle.config.ts', 'package.json'])
@@ -47,19 +49,18 @@ const migration = (copy: string, name: string): string =>
   read(copy, `migrations/${filesOf(copy).find((file) => file.replace(/^\d+_/, '') === `${name}.sql`)}`);
 
 const TABLES = 'src/db/tables/team.ts';
-const NICKNAME = [
+const NICKNAME: Edit = [
   TABLES,
   "    email: text('email').notNull(),\n",
   "    email: text('email').notNull(),\n    nickname: text('nickname'),\n",
 ];
-const INDEX = [TABLES, "index('team_members_live_idx')", "index('team_members_newest_idx')"];
-const edit = (...edits: string[][]) => edits as unknown as [string, string, string][];
+const INDEX: Edit = [TABLES, "index('team_members_live_idx')", "index('team_members_newest_idx')"];
 
 describe('npm run migration', () => {
   const WHY = ['--why', 'Guides know\npeople by it.'];
 
-  test('writes what drizzle-kit generates, its snapshot too, under the reason; and the indexes of tables in use apart, the new one first', async () => {
-    const copy = copyOfTheCode(edit(NICKNAME, INDEX));
+  test('writes the SQL and the snapshot of drizzle-kit under the reason, and indexes of existing tables in a second migration, the new index first', async () => {
+    const copy = copyOfTheCode(NICKNAME, INDEX);
     const baseline = read(copy, 'migrations/meta/0000_snapshot.json');
     expect(baseline).toBe(JSON.stringify(JSON.parse(baseline), null, 2));
     await run(copy, tool('migration', '--name', 'nickname', ...WHY));
@@ -75,27 +76,27 @@ describe('npm run migration', () => {
     );
   });
 
-  test('writes the trigger that moves updated_at, of a new table', async () => {
+  test('writes the trigger that sets updated_at of a new table', async () => {
     const notes =
       "export const notes = pgTable('notes', { ...record() }, (table) => [primary('notes_pkey', table)]);\n";
     const last = 'export const teamMembers = pgTable(';
-    const copy = copyOfTheCode(edit([TABLES, last, `${notes}\n${last}`]));
+    const copy = copyOfTheCode([TABLES, last, `${notes}\n${last}`]);
     await run(copy, tool('migration', '--name', 'notes', ...WHY));
     expect(migration(copy, 'notes')).toMatch(
       /\nCREATE TRIGGER "notes_touch" BEFORE UPDATE ON "notes"\n {2}FOR EACH ROW EXECUTE FUNCTION public.touch_record\(\);\n$/,
     );
   });
 
-  test.each([
+  test.each<[string, Edit[], options: string[], message: string]>([
     ['a call without a reason', [], ['--name', 'x'], 'Usage: npm run migration -- --name what_changes --why'],
     [
-      'what everybody would wait for',
+      'a migration that blocks all writes of a table',
       [[TABLES, "    userId: text('user_id').notNull(),\n", "    userId: boolean('user_id').notNull(),\n"]],
       ['--name', 'user', ...WHY],
       'alter table team_members alter column user_id set data type boolean: changes the type of a column',
     ],
-  ])('refuses %s, and leaves the folder as it was', async (_what, edits, options, message) => {
-    const copy = copyOfTheCode(edit(...edits));
+  ])('rejects %s, and leaves the folder as it was', async (_what, edits, options, message) => {
+    const copy = copyOfTheCode(...edits);
     const before = [filesOf(copy), read(copy, 'migrations/meta/_journal.json')];
     await expect(run(copy, tool('migration', ...options))).rejects.toMatchObject({
       code: 1,
@@ -104,8 +105,8 @@ describe('npm run migration', () => {
     expect([filesOf(copy), read(copy, 'migrations/meta/_journal.json')]).toEqual(before);
   });
 
-  test('folds all migrations into a baseline, which an empty database and one with all of them accept', async () => {
-    const copy = copyOfTheCode(edit(NICKNAME, INDEX));
+  test('squashes all migrations into a baseline, which an empty database and a migrated one accept', async () => {
+    const copy = copyOfTheCode(NICKNAME, INDEX);
     await run(copy, tool('migration', '--name', 'nickname', ...WHY));
     const newDatabase = async () => {
       const { ownerUrl, drop } = await createTestDatabase(inject('serverUrl'), EMPTY_TEMPLATE);
@@ -140,7 +141,7 @@ describe('npm run migration', () => {
 });
 
 describe('drizzle-kit', () => {
-  test('pulls the tables of the database of the environment, beside the migrations', async () => {
+  test('pulls the tables of DATABASE_URL into a folder beside the migrations', async () => {
     const database = await createTestDatabase(inject('serverUrl'));
     onTestFinished(database.drop);
     const copy = copyOfTheCode();
@@ -150,13 +151,13 @@ describe('drizzle-kit', () => {
     expect(filesOf(copy)).toEqual(before);
   });
 
-  test('does not migrate or push, and says what does', async () => {
+  test('rejects migrate and push, and names npm run migrate', async () => {
     const copy = copyOfTheCode();
-    const refused = (command: string) =>
+    const expectRejected = (command: string) =>
       expect(run(copy, kit(command))).rejects.toMatchObject({
         code: 1,
         stderr: `drizzle-kit ${command} is not used here: npm run migrate applies the migrations.\n`,
       });
-    await Promise.all(['migrate', 'push'].map(refused));
+    await Promise.all(['migrate', 'push'].map(expectRejected));
   });
 });

@@ -13,7 +13,7 @@ test('npm run sql prints a statement with the names of its values', async () => 
   expect(stdout).toContain('searchable_customers.tags @> array[$tag]::text[]');
 });
 
-test('npm run sql refuses a name that no statement has, and names all', async () => {
+test('npm run sql rejects an unknown name, and prints the names of all statements', async () => {
   await expect(sql('customers.git')).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringContaining('There is no statement customers.git.'),
