@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CHAPTERS } from '../src/reference/guide.ts';
 import { once } from '../src/http/once.ts';
+import { CHAPTERS } from '../src/reference/guide.ts';
 import { describedApp } from '../tools/generated-documents.ts';
 import { README } from './support/documents.ts';
 
