@@ -4,18 +4,18 @@ import { type Fields, type Kind, operations } from './organization.ts';
 import {
   type Chosen,
   fieldArbitraries,
-  MOMENTS,
   type RequestStep,
   SHARED,
   type Step,
+  TIMESTAMPS,
   WORDS,
 } from './steps.ts';
 
-/** Steps that are taken in any case, around those that are drawn. */
+/** Fixed steps, before and after the random ones, and a fixed sequence of steps that random ones seldom contain. */
 
 const [one, two, three, four] = SHARED as [string, string, string, string];
 
-const askedBy =
+const requestOf =
   (agency: 0 | 1) =>
   (name: string, ids: unknown[] = [], body: unknown = {}, query: Fields = {}): RequestStep => ({
     agency,
@@ -25,7 +25,7 @@ const askedBy =
     body: body as Fields,
     precondition: 'none',
     key: null,
-    isKilled: false,
+    isDisconnected: false,
   });
 
 const first = (choose: Chosen['choose']): Chosen => ({ choose, n: 0 });
@@ -35,15 +35,15 @@ const TRANSCRIPT = 'GET /v1/conversations/{conversationId}/messages';
 
 const TRANSCRIPT_RECORD = `GET ${BELOW}/conversations/{conversationId}/messages`;
 
-/** What both organizations begin with: records of each kind, most of them under the ids that the other has too. */
-export const furniture = (agency: 0 | 1): Step[] => {
-  const ask = askedBy(agency);
+/** Records of each kind, most of them with ids that the other organization uses too. */
+export const initialSteps = (agency: 0 | 1): Step[] => {
+  const ask = requestOf(agency);
   const gone = { identifierType: 'web', identifierValue: 'gone' };
   const thread = { channel: 'whatsapp', contact: '+525512345678', contactName: 'Ana' };
   const message = { choose: 'message', n: 0 };
-  const said = { direction: 'inbound', messageType: 'text', createdAt: MOMENTS[1] };
+  const said = { direction: 'inbound', messageType: 'text', createdAt: TIMESTAMPS[1] };
   return [
-    // Somebody who has been forgotten.
+    // An erased customer.
     ask('POST /v1/customers', [], { firstName: 'Eva', summary: WORDS[0], contacts: [gone] }),
     ask('POST ~/customers/{customerId}/erase', [first('customers')]),
     ask('POST ~/customers/{customerId}/erase', [lastArchived('customers')]),
@@ -73,7 +73,7 @@ export const furniture = (agency: 0 | 1): Step[] => {
       rotatedFrom: one,
     }),
     ask('PUT ~/conversations/{conversationId}', [three], { channel: 'web', contact: 'visitor' }),
-    // Nobody has written in this one yet, and it says no name.
+    // Without a message or a name.
     ask('PUT ~/conversations/{conversationId}', [four], { ...thread, contactName: null }),
     ...[one, three].map((id) =>
       ask('PUT ~/conversations/{conversationId}/messages/{messageId}', [id, message], {
@@ -84,7 +84,7 @@ export const furniture = (agency: 0 | 1): Step[] => {
     ask('POST ~/conversations/{conversationId}/messages', [two], {
       data: [{ ...said, id: message, content: 'Buenas' }],
     }),
-    // The type of a contact alone.
+    // A change of a contact's type alone.
     ask('PATCH /v1/customers/{customerId}', [first('customers')], {
       contacts: [{ identifierType: 'messenger', identifierValue: 'first 0' }],
     }),
@@ -93,17 +93,20 @@ export const furniture = (agency: 0 | 1): Step[] => {
   ];
 };
 
-/** Each field that can be patched, alone, twice. What follows from it has to follow from it alone. */
+/** Two PATCH requests for each field alone: derived data must follow each single field. */
 const eachFieldAlone = (): Step[] =>
   Object.entries(OPERATIONS)
     .filter(([name]) => name.startsWith('PATCH'))
-    .flatMap(([name, { kinds }]) =>
+    .flatMap(([name, { kind }]) =>
       Object.entries(fieldArbitraries(name)).flatMap(([field, value], seed) => {
-        const ids = [...kinds, ...(name.includes('{contactId}') ? ['contact' as const] : [])].map(first);
+        const ids = [
+          ...(kind ? [kind] : []),
+          ...(name.includes('{contactId}') ? ['contact' as const] : []),
+        ].map(first);
         const values = fc.uniqueArray(value, { minLength: 2, maxLength: 2, selector: JSON.stringify });
-        const [drawn = []] = fc.sample(values, { seed, numRuns: 1 });
-        return drawn.flatMap((sent): Step[] => [
-          askedBy(0)(name, ids, { [field]: sent }),
+        const [bodies = []] = fc.sample(values, { seed, numRuns: 1 });
+        return bodies.flatMap((sent): Step[] => [
+          requestOf(0)(name, ids, { [field]: sent }),
           { agency: 0, job: 'compare' },
         ]);
       }),
@@ -111,7 +114,7 @@ const eachFieldAlone = (): Step[] =>
 
 /** Files of two quotes, one of which goes, and the other with its person. */
 const attached = (): Step[] => {
-  const ask = askedBy(0);
+  const ask = requestOf(0);
   const file = { kind: 'itinerary', fileName: 'x.pdf', mimeType: 'application/pdf', content: 'día 1' };
   const list = [one, two].map((id) => ask('GET /v1/quotes/{quoteId}/attachments', [id]));
   return [
@@ -120,32 +123,15 @@ const attached = (): Step[] => {
     ask('DELETE ~/quotes/{quoteId}/attachments/{attachmentId}', [two, first('attachment')]),
     ask('DELETE ~/quotes/{quoteId}/attachments/{attachmentId}', [one, first('attachment')]),
     ...list,
-    askedBy(1)('GET /v1/quotes/{quoteId}/attachments', [one]),
+    requestOf(1)('GET /v1/quotes/{quoteId}/attachments', [one]),
     ask('POST ~/customers/{customerId}/erase', [first('customers')]),
     ...list,
   ];
 };
 
-/** Reads and writes of both APIs while the organization is closed, and afterwards. */
-const whileClosed = (): Step[] => {
-  const asked = [
-    askedBy(0)('GET /v1/team'),
-    askedBy(0)('POST /v1/catalog/products', [], { title: 'x' }),
-    askedBy(0)('GET ~/team-members'),
-    askedBy(0)('PATCH ~/team-members/{teamMemberId}', [one], { name: 'x' }),
-  ];
-  return [
-    { agency: 0, account: 'close' },
-    ...asked,
-    askedBy(1)('GET /v1/team'),
-    { agency: 0, account: 'reopen' },
-    ...asked,
-  ];
-};
-
-/** What drawn steps would seldom do. It is taken once. */
-export const seldom = (): Step[] => {
-  const ask = askedBy(0);
+/** Steps that random sequences seldom contain. */
+export const rareSteps = (): Step[] => {
+  const ask = requestOf(0);
   const draft = { title: 'x', status: 'draft', opportunityId: one };
   const restores = [0, 1, 2].map((n) =>
     ask('POST ~/customers/{customerId}/restore', [{ choose: 'customers', n, isArchived: true }]),
@@ -172,10 +158,10 @@ export const seldom = (): Step[] => {
     ...['new', WORDS[1]].map((salesStage) => ask('GET /v1/opportunities', [], {}, { salesStage })),
     ask('GET /v1/catalog/products', [], {}, { destination: WORDS[1] }),
     ...(['createdBefore', 'updatedBefore'] as const).map((name) =>
-      ask('GET /v1/customers', [], {}, { [name]: first('moment') }),
+      ask('GET /v1/customers', [], {}, { [name]: first('timestamp') }),
     ),
     ...[14, 15, 16, 17].map((n) =>
-      ask('GET /v1/conversations', [], {}, { updatedBefore: { choose: 'moment', n } }),
+      ask('GET /v1/conversations', [], {}, { updatedBefore: { choose: 'timestamp', n } }),
     ),
     // A name is that of the latest conversation which has one; and of the contact's own type.
     ask('POST /v1/customers', [], {
@@ -187,7 +173,7 @@ export const seldom = (): Step[] => {
     // A conversation without a customer has the one with its contact, and is found by the contact of its channel alone.
     // It names this contact, and not that of the other organization.
     ...([0, 1] as const).map((agency) =>
-      askedBy(agency)('PUT ~/conversations/{conversationId}', [three], {
+      requestOf(agency)('PUT ~/conversations/{conversationId}', [three], {
         channel: 'web',
         contact: 'first 1',
         contactName: WORDS[agency],
@@ -202,7 +188,7 @@ export const seldom = (): Step[] => {
     }),
     ...['hot', 'cold'].map((temperature) => ask('GET /v1/opportunities', [], {}, { temperature })),
     // Of two that have their latest message from one moment, the order is that of their ids.
-    ask('GET /v1/conversations', [], {}, { createdSince: MOMENTS[0] }),
+    ask('GET /v1/conversations', [], {}, { createdSince: TIMESTAMPS[0] }),
     ...[one, two].map((id) => ask(TRANSCRIPT, [id], {}, { before: first('message') })),
     // Messages with one timestamp, not in the order of their ids; the first is replaced, and stays the first.
     ask('POST ~/conversations/{conversationId}/messages', [four], {
@@ -210,7 +196,7 @@ export const seldom = (): Step[] => {
         content: WORDS[n],
         direction: 'inbound',
         messageType: 'text',
-        createdAt: MOMENTS[0],
+        createdAt: TIMESTAMPS[0],
         id: { choose: 'message', n },
       })),
     }),
@@ -218,7 +204,7 @@ export const seldom = (): Step[] => {
       content: 'Otra',
       direction: 'inbound',
       messageType: 'text',
-      createdAt: MOMENTS[0],
+      createdAt: TIMESTAMPS[0],
     }),
     ask(TRANSCRIPT, [four]),
     // A thread that leaves its chain, and the one that it has left.
@@ -265,33 +251,36 @@ export const seldom = (): Step[] => {
       ...['whatsapp', 'telefono'].map((contactType) => ({ contact: '+525512345678', contactType })),
     ].map((query) => ask('GET ~/customers', [], {}, { ...query, archived: 'true' })),
     // An opening that was before the last.
-    ...[MOMENTS[2], MOMENTS[0]].map((openedAt) => ask('POST ~/quotes/{quoteId}/opens', [one], { openedAt })),
+    ...[TIMESTAMPS[2], TIMESTAMPS[0]].map((openedAt) =>
+      ask('POST ~/quotes/{quoteId}/opens', [one], { openedAt }),
+    ),
     // An opportunity that is archived goes on having a customer, and a quote.
     ask('DELETE ~/opportunities/{opportunityId}', [two]),
     ask('PUT ~/quotes/{quoteId}', [two], { ...draft, opportunityId: two }),
     // At once, some of them new.
     {
       agency: 0,
-      together: ([0, 1] as const).flatMap((agency) =>
-        SHARED.map((id, n) => askedBy(agency)('PUT ~/quotes/{quoteId}', [id], { ...draft, title: WORDS[n] })),
+      independent: ([0, 1] as const).flatMap((agency) =>
+        SHARED.map((id, n) =>
+          requestOf(agency)('PUT ~/quotes/{quoteId}', [id], { ...draft, title: WORDS[n] }),
+        ),
       ),
     },
     // A draft.
-    ask('POST ~/quotes/{quoteId}/opens', [one], { openedAt: MOMENTS[0] }),
+    ask('POST ~/quotes/{quoteId}/opens', [one], { openedAt: TIMESTAMPS[0] }),
     // One key of both organizations.
     ...([0, 1, 0, 1] as const).map((agency) => ({
-      ...askedBy(agency)('POST /v1/catalog/products', [], { title: 'x' }),
+      ...requestOf(agency)('POST /v1/catalog/products', [], { title: 'x' }),
       key: 'a',
     })),
-    ...whileClosed(),
     ...eachFieldAlone(),
   ];
 };
 
-/** Whatever reads: every list, every search in it, every transcript. */
-export const look = (agency: 0 | 1): Step[] => {
+/** All lists, searches and transcripts. */
+export const readSteps = (agency: 0 | 1): Step[] => {
   const read = (name: string, query: Fields = {}, ids: string[] = []) =>
-    askedBy(agency)(name, ids, {}, query);
+    requestOf(agency)(name, ids, {}, query);
   const lists = Object.keys(OPERATIONS).filter((name) => /^GET [^}]*(\{organizationId\}[^}]*)?$/.test(name));
   const hasQuery = (name: string) =>
     operations[name.slice(4)]?.get?.parameters?.some((parameter) => parameter.name === 'query');

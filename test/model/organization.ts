@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { INTERNAL, PUBLIC, SCHEMAS, type Schema } from '../support/contract.ts';
 
 /**
- * A model of the service: all that an organization has, as plain data, and what answers show of it. Functions take an
- * organization and give another one. Names, order and kinds of fields come from the documents.
+ * A model of the service: everything that an organization has, as plain data, and how responses show it. Functions take an
+ * organization and return another one. The names, order and types of fields come from the OpenAPI documents.
  */
 
-// biome-ignore lint/suspicious/noExplicitAny: as the bodies of requests and answers.
+// biome-ignore lint/suspicious/noExplicitAny: as the bodies of requests and responses.
 export type Fields = { [name: string]: any };
 export type Row = Fields & { id: string; createdAt: string; updatedAt: string; archivedAt: string | null };
 export type Rows = Readonly<Record<string, Row>>;
@@ -25,11 +25,11 @@ export type Kind = (typeof KINDS)[number];
 export type Organization = Readonly<Record<Kind, Rows>> & {
   /** By the ids of conversation and message. */
   readonly messages: Readonly<Record<string, Fields>>;
-  /** What was answered to the erasure of a customer. */
+  /** The response to the erasure of each customer. */
   readonly erasures: Readonly<Record<string, Fields>>;
-  /** First answers of requests with an Idempotency-Key, by operation, path and key. */
+  /** First responses to requests with an Idempotency-Key, by operation, path and key. */
   readonly replays: Readonly<Record<string, { body: unknown; status: number; text: string }>>;
-  /** Of quotes, in the order in which they came. */
+  /** Files of quotes, oldest first. */
   readonly attachments: Readonly<Record<string, Fields>>;
   readonly isClosed: boolean;
 };
@@ -44,7 +44,20 @@ export const EMPTY: Organization = {
   isClosed: false,
 };
 
-/** Stands for a moment that the database makes, until it is known. */
+export type Request = {
+  /** The first id of the path, after the organization's. */
+  id: string;
+  /** The second: of a contact, an attachment or a message. */
+  childId: string;
+  query: Fields;
+  body: Fields;
+  /** Values of the response that only the service can know: ids, a token. */
+  generated: Fields;
+  /** Products that were archived at this timestamp or later can be restored. */
+  restorableSince: string;
+};
+
+/** Stands for a timestamp that the database sets, until the model has read it. */
 export const NOW = '(now)';
 
 export const withRow = (organization: Organization, kind: Kind, row: Row): Organization => ({
@@ -52,25 +65,28 @@ export const withRow = (organization: Organization, kind: Kind, row: Row): Organ
   [kind]: { ...organization[kind], [row.id]: row },
 });
 
-export const live = (rows: Rows): Row[] => Object.values(rows).filter((row) => row.archivedAt === null);
+export const withRows = (organization: Organization, rows: readonly [Kind, Row][]): Organization =>
+  rows.reduce((changed, [kind, row]) => withRow(changed, kind, row), organization);
+
+export const active = (rows: Rows): Row[] => Object.values(rows).filter((row) => row.archivedAt === null);
 
 export const operations = { ...PUBLIC.paths, ...INTERNAL.paths };
 
 const propertiesOf = (schema: string): [string, Schema][] =>
   Object.entries(SCHEMAS[schema]?.properties ?? {});
 
-const isList = ({ type }: Schema): boolean => [type].flat().includes('array');
+const empty = ({ type }: Schema): [] | null => ([type].flat().includes('array') ? [] : null);
 
-/** What a record has where nothing was sent: null, or an empty list. */
+/** A record without any value: null, or an empty list. */
 export const blank = (schema: string): Fields =>
-  Object.fromEntries(propertiesOf(schema).map(([name, property]) => [name, isList(property) ? [] : null]));
+  Object.fromEntries(propertiesOf(schema).map(([name, property]) => [name, empty(property)]));
 
-/** The fields that were sent, of those that the schema has; null empties a list. */
+/** The fields of the schema that the body has; null empties a list. */
 export const sent = (schema: string, body: Fields): Fields =>
   Object.fromEntries(
     propertiesOf(schema)
       .filter(([name]) => body[name] !== undefined)
-      .map(([name, property]) => [name, body[name] ?? (isList(property) ? [] : null)]),
+      .map(([name, property]) => [name, body[name] ?? empty(property)]),
   );
 
 /** The fields of the schema, in its order. */
@@ -80,9 +96,13 @@ export const pick = (schema: string, fields: Fields): Fields =>
 const nameOf = (customer: Row | undefined): string | null =>
   [customer?.firstName, customer?.lastName].filter(Boolean).join(' ') || null;
 
-/** What answers say of a record beside its own fields: names of others, also of archived ones. */
-const DERIVED: Record<Kind, (row: Row, organization: Organization) => Fields> = {
-  products: ({ archivedAt }) => (archivedAt === null ? {} : { purgeAt: daysAfter(archivedAt, 30) }),
+const DAY = 24 * 3_600_000;
+export const RETENTION = 30 * DAY;
+
+/** Fields of responses that follow from other fields or records, archived records too. */
+const DERIVED: Partial<Record<Kind, (row: Row, organization: Organization) => Fields>> = {
+  products: ({ archivedAt }) =>
+    archivedAt === null ? {} : { purgeAt: new Date(Date.parse(archivedAt) + RETENTION).toISOString() },
   customers: (row, { erasures }) => ({
     displayName: nameOf(row),
     contacts: row.contacts.map((contact: Fields) => pick('CustomerContact', contact)),
@@ -90,8 +110,6 @@ const DERIVED: Record<Kind, (row: Row, organization: Organization) => Fields> = 
     erasedAt: erasures[row.id]?.erasedAt ?? null,
     erasurePending: false,
   }),
-  stages: () => ({}),
-  members: () => ({}),
   opportunities: (row, { customers, members, stages }) => ({
     customerName: nameOf(customers[row.customerId]),
     sellerName: members[row.sellerMemberId]?.name ?? null,
@@ -103,51 +121,45 @@ const DERIVED: Record<Kind, (row: Row, organization: Organization) => Fields> = 
   quotes: (row, { customers }) => ({ customerName: nameOf(customers[row.customerId]) }),
 };
 
-const daysAfter = (moment: string, days: number): string =>
-  new Date(Date.parse(moment) + days * 24 * 3_600_000).toISOString();
-
 export const show = (schema: string, kind: Kind, row: Row, organization: Organization): Fields =>
-  pick(schema, { ...row, ...DERIVED[kind](row, organization) });
+  pick(schema, { ...row, ...DERIVED[kind]?.(row, organization) });
 
-/** A record as its table has it: what only the database knows. */
-export type Stored = { kind: Kind; id: string } & Record<Moment, string | null>;
+const TIMESTAMPS = ['createdAt', 'archivedAt', 'publishedAt', 'updatedAt'] as const;
 
-const MOMENTS = ['createdAt', 'archivedAt', 'publishedAt', 'updatedAt'] as const;
-type Moment = (typeof MOMENTS)[number];
+/** The part of a table's row that only the database knows. */
+export type Stored = { kind: Kind; id: string } & Record<(typeof TIMESTAMPS)[number], string | null>;
 
 /**
- * Puts the moments that the database made into the records. A record that the step changed was changed later than before; every
- * other is as it was; and there are no others.
- * @returns the faults too
+ * Copies the timestamps that the database has set into the records of the model. It fails if other records are stored, if a record
+ * has another timestamp, or if `updatedAt` did not increase with a change.
  */
-export function settle(
-  before: Organization,
-  after: Organization,
-  stored: readonly Stored[],
-): { organization: Organization; faults: string[] } {
-  const faults: string[] = [];
-  let organization = after;
+export function settle(before: Organization, after: Organization, stored: readonly Stored[]): Organization {
+  const errors: string[] = [];
+  const settled: [Kind, Row][] = [];
   for (const kind of KINDS) {
-    const found = new Map(stored.filter((row) => row.kind === kind).map((row) => [row.id, row]));
+    const unexpected = new Map(stored.filter((row) => row.kind === kind).map((row) => [row.id, row]));
     for (const row of Object.values(after[kind])) {
-      const there = found.get(row.id);
-      if (!found.delete(row.id) || !there) faults.push(`${kind} ${row.id} is not stored`);
-      else {
-        const settled = { ...row };
-        const old = before[kind][row.id];
-        const isChanged = old && !isDeepStrictEqual(old, row);
-        for (const moment of MOMENTS.filter((name) => there[name] !== null || row[name] !== undefined)) {
-          const isMade = row[moment] === NOW || (moment === 'updatedAt' && isChanged);
-          if (isMade && there[moment] !== null) settled[moment] = there[moment];
-          else if (there[moment] !== row[moment])
-            faults.push(`${kind} ${row.id}: ${moment} is ${there[moment]}, not ${row[moment]}`);
-        }
-        if (isChanged && settled.updatedAt <= old.updatedAt)
-          faults.push(`${kind} ${row.id} changed, and updatedAt stayed`);
-        organization = withRow(organization, kind, settled);
+      const found = unexpected.get(row.id);
+      unexpected.delete(row.id);
+      if (!found) {
+        errors.push(`${kind} ${row.id} is not stored`);
+        continue;
       }
+      const old = before[kind][row.id];
+      const isChanged = old && !isDeepStrictEqual(old, row);
+      const known = { ...row };
+      for (const name of TIMESTAMPS.filter((name) => found[name] !== null || row[name] !== undefined)) {
+        const isNew = row[name] === NOW || (name === 'updatedAt' && isChanged);
+        if (isNew && found[name] !== null) known[name] = found[name];
+        else if (found[name] !== row[name])
+          errors.push(`${kind} ${row.id}: ${name} is ${found[name]}, not ${row[name]}`);
+      }
+      if (isChanged && known.updatedAt <= old.updatedAt)
+        errors.push(`${kind} ${row.id} changed, but updatedAt did not increase`);
+      settled.push([kind, known]);
     }
-    for (const id of found.keys()) faults.push(`${kind} ${id} is stored, and should not be`);
+    for (const id of unexpected.keys()) errors.push(`${kind} ${id} is stored, but should not be`);
   }
-  return { organization, faults };
+  if (errors.length > 0) throw new Error(errors.join('\n'));
+  return withRows(after, settled);
 }

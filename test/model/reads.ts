@@ -1,13 +1,22 @@
 import { type IdentifierType, possibleKeys, searchedTexts } from '../../rules/contact-key.ts';
-import { type Fields, type Kind, live, type Organization, pick, type Row, show } from './organization.ts';
+import {
+  active,
+  type Fields,
+  type Kind,
+  type Organization,
+  pick,
+  type Request,
+  type Row,
+  show,
+} from './organization.ts';
 
-/** What lists, searches and transcripts answer. */
+/** What lists, searches and transcripts return. */
 
-/** Without regard to case, accents and repeated spaces. test/search.test.ts has the examples. */
+/** Case, accents and repeated spaces make no difference: test/search.test.ts. */
 const fold = (text: string): string =>
   text.normalize('NFKD').replaceAll(/\p{M}/gu, '').replaceAll(/ +/g, ' ').toLowerCase();
 
-/** The texts that `query` looks into, each by itself. */
+/** The texts that `query` searches, each on its own. */
 const SEARCHED: Partial<Record<Kind, (row: Row, organization: Organization) => (string | null)[]>> = {
   products: ({ title, shortDescription, description }) => [title, shortDescription, description],
   customers: ({ firstName, lastName, summary, contacts }) => [
@@ -21,7 +30,7 @@ const SEARCHED: Partial<Record<Kind, (row: Row, organization: Organization) => (
   quotes: ({ title, destination }) => [title, destination],
 };
 
-/** All threads of the conversation that a thread belongs to. */
+/** All threads of a thread's chain. */
 const chainOf = ({ conversations }: Organization, { chainId }: Row): Row[] =>
   Object.values(conversations).filter((thread) => thread.chainId === chainId);
 
@@ -36,11 +45,11 @@ const FILTERS: Record<string, Condition> = {
     row.contacts.some(({ identifierType, key }: Fields) => isContact(identifierType, key, value, query)),
 };
 
-/** Whether the contact of this type and key is the one that the query means. */
+/** Whether the filters `contact` and `contactType` find a contact of this type and key. */
 const isContact = (type: string, key: string, value: string, { contactType }: Fields): boolean =>
   possibleKeys(value, contactType && [contactType as IdentifierType])[type as IdentifierType] === key;
 
-/** Any thread of a chain finds it. */
+/** A conversation is found by any thread of its chain. */
 const OF_CHAINS: Record<string, Condition> = {
   customerId: (row, value, organization) =>
     chainOf(organization, row).some(({ customerId }) => customerId === value),
@@ -68,7 +77,7 @@ const isFound = (kind: Kind, row: Row, query: Fields, organization: Organization
       return condition ? condition(row, value, organization, query) : row[name] === value;
     });
 
-/** Records that are alike in the field have the order of their ids. */
+/** The id is the tie-breaker. */
 type Order = readonly [field: string, direction: 1 | -1];
 const NEWEST: Order = ['updatedAt', -1];
 const ORDERS: Record<Kind, Order> = {
@@ -81,7 +90,7 @@ const ORDERS: Record<Kind, Order> = {
   stages: ['position', 1],
 };
 
-/** Null is last. */
+/** Null comes last. */
 const compare =
   ([field, direction]: Order) =>
   (a: Fields, b: Fields): number => {
@@ -106,39 +115,32 @@ const page = (
   };
 };
 
-/** The visible rows: those not archived, and of conversations the newest thread of each chain. */
+/** The rows that a list shows: not archived, and of a conversation the newest thread. */
 const visible = (organization: Organization, kind: Kind): Row[] =>
-  live(organization[kind]).filter((row) => kind !== 'conversations' || row.continuedBy === null);
+  active(organization[kind]).filter((row) => kind !== 'conversations' || row.continuedBy === null);
 
 export const list = (organization: Organization, kind: Kind, schema: string, query: Fields): Fields =>
   page(organization, kind, schema, query, [visible(organization, kind), ORDERS[kind]]);
 
-/** @param since of the archived products that can still be restored */
-export const listArchived = (organization: Organization, query: Fields, since: string): Fields => {
-  const kept = Object.values(organization.products).filter(
-    ({ archivedAt }) => archivedAt && archivedAt >= since,
+/** The archived records that can be restored. */
+export const listArchived = (
+  organization: Organization,
+  kind: Kind,
+  schema: string,
+  { query, restorableSince }: Request,
+): Fields => {
+  const restorable = Object.values(organization[kind]).filter(
+    ({ archivedAt }) => archivedAt !== null && (kind !== 'products' || archivedAt >= restorableSince),
   );
-  return page(organization, 'products', 'RestorableCatalogProduct', query, [
-    kept as Row[],
-    ['archivedAt', -1],
-  ]);
+  return page(organization, kind, schema, query, [restorable, ['archivedAt', -1]]);
 };
-
-export const listArchivedCustomers = (organization: Organization, query: Fields): Fields =>
-  page(organization, 'customers', 'RestorableCustomer', query, [
-    Object.values(organization.customers).filter(({ archivedAt }) => archivedAt !== null),
-    ['archivedAt', -1],
-  ]);
 
 export const attachmentsOf = ({ attachments }: Organization, quotes: readonly string[]): Fields[] =>
   Object.values(attachments)
     .filter(({ quoteId }) => quotes.includes(quoteId))
     .map((attachment) => pick('QuoteAttachment', attachment));
 
-/**
- * The messages of all threads of a chain, oldest first; those with one timestamp in the order in which they came, as the
- * organization has them.
- */
+/** The messages of all threads of a chain, oldest first; at the same timestamp, in the order in which they arrived. */
 export const messagesOf = (organization: Organization, thread: Row): Fields[] => {
   const threads = new Set(chainOf(organization, thread).map(({ id }) => id));
   return Object.values(organization.messages)

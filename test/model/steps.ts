@@ -1,21 +1,13 @@
 import fc from 'fast-check';
 import { resolved, type Schema } from '../support/contract.ts';
 import { BELOW, OPERATIONS } from './operations.ts';
-import {
-  type Fields,
-  KINDS,
-  type Kind,
-  live,
-  type Organization,
-  operations,
-  type Row,
-} from './organization.ts';
+import { active, type Fields, KINDS, type Kind, type Organization, operations } from './organization.ts';
 
-/** Steps of any kind, drawn from the documents: a field or a filter that is new there is drawn too. */
+/** Random steps, generated from the OpenAPI documents: a new field or filter is generated too. */
 
-/** A record, a moment or a message that stands in a request, chosen when the step is taken. */
+/** Stands in a request for an existing value, which is chosen when the request is sent. */
 export type Chosen = {
-  choose: Kind | 'contact' | 'attachment' | 'message' | 'moment' | 'ids' | 'variant' | 'token';
+  choose: Kind | 'contact' | 'attachment' | 'message' | 'timestamp' | 'ids' | 'variant' | 'token';
   n: number;
   isArchived?: true;
 };
@@ -28,13 +20,15 @@ export type Step = { agency: 0 | 1 } & (
       body: Fields;
       precondition: 'none' | 'current' | 'stale' | 'weak' | 'any' | 'mustCreate';
       key: string | null;
-      isKilled: boolean;
+      isDisconnected: boolean;
     }
-  | { sql: 'change' | 'archive' | 'bringBack' | 'copy' | 'age' | 'delete'; of: Chosen; text: string }
-  | { together: RequestStep[] }
-  | { meeting: RequestStep[] }
-  | { account: 'close' | 'reopen' }
-  | { job: 'purge' | 'kill' | 'compare' }
+  | { sql: 'change' | 'archive' | 'restore' | 'copy' | 'age' | 'delete'; of: Chosen; text: string }
+  /** At the same time, about different records. */
+  | { independent: RequestStep[] }
+  /** At the same time, about one record. */
+  | { competing: RequestStep[] }
+  | { organization: 'close' | 'reopen' }
+  | { job: 'purge' | 'disconnect' | 'compare' }
 );
 export type RequestStep = Extract<Step, { name: string }>;
 export type SqlStep = Extract<Step, { sql: string }>;
@@ -42,7 +36,7 @@ export type SqlStep = Extract<Step, { sql: string }>;
 const choose = (choose: Chosen['choose']): fc.Arbitrary<Chosen> =>
   fc.record({ choose: fc.constant(choose), n: fc.nat({ max: 999 }) });
 
-/** Ids that both agencies use for records of their own, so that each has records with ids of the other. */
+/** Ids that both organizations give to records, so that each id exists in both. */
 export const SHARED = [1, 2, 3, 4].map((n) => `01936f5e-0000-7000-8000-00000000000${n}`);
 const UNKNOWN = '01936f5e-0000-7000-8000-000000000009';
 
@@ -50,9 +44,13 @@ const archived = (kind: Kind) => choose(kind).map((chosen): Chosen => ({ ...chos
 
 export const WORDS = ['Oaxaca', 'Oaxaca sur', 'Bogotá', 'Ñandú 100%', 'a_b\\c', 'Ana'];
 const PARTS = 'oax|ana|BOGOTA|nandu|0%|_|\\|sur|ana oax|5512|@example|visi|zz'.split('|');
-export const MOMENTS = ['2026-10-01T10:00:00.000Z', '2026-10-02T10:00:00.000Z', '2026-10-02T10:00:00.001Z'];
+export const TIMESTAMPS = [
+  '2026-10-01T10:00:00.000Z',
+  '2026-10-02T10:00:00.000Z',
+  '2026-10-02T10:00:00.001Z',
+];
 
-/** Accounts, some of them in two spellings, some with the value of another channel. */
+/** Contacts, some of them in two spellings, some with one value in two channels. */
 const CONTACTS = [
   ['whatsapp', '+525512345678'],
   ['whatsapp', '+52 1 55 1234 5678'],
@@ -64,14 +62,14 @@ const CONTACTS = [
   ['web', 'visitor'],
   ['messenger', 'visitor'],
 ];
-const accountOf = ([type, value = '']: string[]): string =>
+const contactOf = ([type, value = '']: string[]): string =>
   `${type} ${value.replace(/\D/g, '').slice(-8) || value.toLowerCase()}`;
 
 const contacts = fc
-  .uniqueArray(fc.constantFrom(...CONTACTS), { selector: accountOf, minLength: 1, maxLength: 3 })
+  .uniqueArray(fc.constantFrom(...CONTACTS), { selector: contactOf, minLength: 1, maxLength: 3 })
   .map((list) => list.map(([identifierType, identifierValue]) => ({ identifierType, identifierValue })));
 
-/** The values of fields and parameters that the form alone does not tell. */
+/** The values of fields and parameters whose schema says too little. */
 const NAMED: Record<string, fc.Arbitrary<unknown>> = {
   contacts,
   key: fc.constantFrom('new', 'won', 'lost'),
@@ -89,11 +87,11 @@ const NAMED: Record<string, fc.Arbitrary<unknown>> = {
   offset: fc.constantFrom(0, 1, 2, 5),
   ids: choose('ids'),
   token: choose('token'),
-  createdSince: choose('moment'),
-  createdBefore: choose('moment'),
-  updatedSince: choose('moment'),
-  updatedBefore: choose('moment'),
-  before: fc.oneof(choose('message'), fc.constantFrom(...MOMENTS)),
+  createdSince: choose('timestamp'),
+  createdBefore: choose('timestamp'),
+  updatedSince: choose('timestamp'),
+  updatedBefore: choose('timestamp'),
+  before: fc.oneof(choose('message'), fc.constantFrom(...TIMESTAMPS)),
   id: choose('message'),
   checkInDate: fc.constantFrom('2027-01-15', '2027-01-15, con Ana', 'enero'),
 };
@@ -121,7 +119,7 @@ function plainArbitraryOf(name: string, schema: Schema, types: unknown[]): fc.Ar
   if (types.includes('boolean')) return fc.boolean();
   if (types.includes('integer')) return fc.constantFrom(1, 2, 12);
   if (types.includes('number')) return fc.constantFrom(1, 2.5, 1200);
-  if (schema.format === 'date-time') return fc.constantFrom(...MOMENTS);
+  if (schema.format === 'date-time') return fc.constantFrom(...TIMESTAMPS);
   if (schema.format === 'date') return fc.constantFrom('2027-03-31', '2027-04-01');
   if (schema.maxLength === 3) return fc.constantFrom('USD', 'EUR');
   return fc.constantFrom(...WORDS, ...(schema.minLength === undefined ? [''] : []));
@@ -130,11 +128,11 @@ function plainArbitraryOf(name: string, schema: Schema, types: unknown[]): fc.Ar
 const valuesOf = ({ properties = {} }: Schema): Record<string, fc.Arbitrary<unknown>> =>
   Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, arbitraryOf(name, field)]));
 
-/** Any subset of the fields, with all that are required. */
+/** All required fields, and any others. */
 const fieldsOf = (schema: Schema): fc.Arbitrary<Fields> =>
   fc.record(valuesOf(schema), { requiredKeys: (schema.required ?? []) as string[] });
 
-/** Few filters at once: many find nothing. */
+/** At most three filters, because more would find nothing. */
 const queryOf = (parameters: { name: string; in: string; schema: Schema }[]): fc.Arbitrary<Fields> => {
   const known = parameters.filter((parameter) => parameter.in === 'query');
   if (known.length === 0) return fc.constant({});
@@ -150,10 +148,10 @@ const queryOf = (parameters: { name: string; in: string; schema: Schema }[]): fc
     }));
 };
 
-/** Moments that would otherwise be those of the service, and that no answer shows. */
+/** Changes to a body that its schema does not express, such as a timestamp that the service would set and no response has. */
 const COMPLETED: Record<string, (body: Fields) => Fields> = {
   [`POST ${BELOW}/conversations/{conversationId}/messages`]: ({ data }) => ({
-    data: data.map((message: Fields) => ({ createdAt: MOMENTS[0], ...message })),
+    data: data.map((message: Fields) => ({ createdAt: TIMESTAMPS[0], ...message })),
   }),
   [`PATCH ${BELOW}/catalog/products/{productId}`]: ({ variants, ...body }) => ({
     ...body,
@@ -164,8 +162,8 @@ const COMPLETED: Record<string, (body: Fields) => Fields> = {
       })),
     }),
   }),
-  [`POST ${BELOW}/quotes/{quoteId}/opens`]: (body) => ({ openedAt: MOMENTS[1], ...body }),
-  // A form, of which the document has no JSON.
+  [`POST ${BELOW}/quotes/{quoteId}/opens`]: (body) => ({ openedAt: TIMESTAMPS[1], ...body }),
+  // The body is a form, for which the document has no JSON schema.
   [`POST ${BELOW}/quotes/{quoteId}/attachments`]: () => ({
     fileName: 'día 1.txt',
     kind: 'itinerary',
@@ -174,7 +172,7 @@ const COMPLETED: Record<string, (body: Fields) => Fields> = {
   }),
 };
 
-/** Most are none, and most others match. */
+/** Most of them match. */
 const PRECONDITIONS = ['current', 'current', 'any', 'stale', 'weak', 'mustCreate'] as const;
 
 const isRare = fc.nat({ max: 20 }).map((n) => n === 0);
@@ -187,23 +185,23 @@ function documentedAt(name: string) {
   return { method, path, parameters: documented.parameters ?? [], body: schema && resolved(schema) };
 }
 
-/** The values of each field that the operation takes. */
+/** The values of each field of the operation's body. */
 export const fieldArbitraries = (name: string): Record<string, fc.Arbitrary<unknown>> =>
   valuesOf(documentedAt(name).body ?? {});
 
-/** What is written once is mostly rejected: few requests have it. */
+/** Fields that can be written only once are mostly rejected, so few requests have them. */
 const withoutOnce = ({ createdAt: _, token: __, ...body }: Fields): Fields => body;
 
 const requestOf = (name: string): fc.Arbitrary<RequestStep> => {
   const { method, path, parameters, body } = documentedAt(name);
-  const { kinds, current, write } = OPERATIONS[name] ?? { kinds: [] };
+  const { kind, current, write } = OPERATIONS[name] ?? {};
   const [, second] = [...path.matchAll(/\{(?!organizationId)(\w+)\}/g)];
   const inPath = [
-    ...kinds.map((kind) => (name.endsWith('/restore') ? archived(kind) : choose(kind))),
+    ...(kind ? [name.endsWith('/restore') ? archived(kind) : choose(kind)] : []),
     ...(second ? [choose(second[1]?.slice(0, -2) as Chosen['choose'])] : []),
   ];
   const isTagged = current || method === 'GET';
-  const usable = PRECONDITIONS.filter((kind) => kind !== 'mustCreate' || method === 'PUT');
+  const usable = PRECONDITIONS.filter((condition) => condition !== 'mustCreate' || method === 'PUT');
   return fc
     .record({
       agency: fc.constantFrom(0 as const, 1 as const),
@@ -221,13 +219,13 @@ const requestOf = (name: string): fc.Arbitrary<RequestStep> => {
           )
         : fc.constant('none' as const),
       key: method === 'POST' ? fc.constantFrom(null, null, 'a', 'b') : fc.constant(null),
-      isKilled: write && method !== 'DELETE' ? isRare : fc.constant(false),
+      isDisconnected: write && method !== 'DELETE' ? isRare : fc.constant(false),
     })
-    .map((step) => (method === 'POST' && step.key === null ? { ...step, isKilled: false } : step))
-    .map((step) => (step.isKilled ? { ...step, precondition: 'none' as const } : step));
+    .map((step) => (method === 'POST' && step.key === null ? { ...step, isDisconnected: false } : step))
+    .map((step) => (step.isDisconnected ? { ...step, precondition: 'none' as const } : step));
 };
 
-/** How often each is taken. Creates and reads are what the others rest on. */
+/** How often each operation is generated. Creates and reads are the most frequent. */
 const weightOf = (name: string): number => {
   if (/^(POST \/v1|GET \/v1\/\w+$|GET \/v1\/catalog\/products$|PATCH \/v1)/.test(name)) return 6;
   if (/^(PUT|PATCH|GET .*(messages|products|conversations)$)/.test(name)) return 4;
@@ -235,14 +233,14 @@ const weightOf = (name: string): number => {
 };
 
 const ARCHIVABLE = KINDS.filter((kind) => kind !== 'conversations');
-/** A customer would come back without its contacts, a stage beside another of its key. */
-const RETURNING = ['products', 'members', 'opportunities', 'quotes'] as const;
+/** SQL would restore a customer without its contacts, and a stage although another one has its key. */
+const RESTORABLE = ['products', 'members', 'opportunities', 'quotes'] as const;
 
 const sql = fc
   .constantFrom(
     ...KINDS.map((kind) => ['change', choose(kind)] as const),
     ...ARCHIVABLE.map((kind) => ['archive', choose(kind)] as const),
-    ...RETURNING.map((kind) => ['bringBack', archived(kind)] as const),
+    ...RESTORABLE.map((kind) => ['restore', archived(kind)] as const),
     ...(['products', 'customers'] as const).map((kind) => ['copy', choose(kind)] as const),
     ['age', archived('products')] as const,
     ['age', archived('products')] as const,
@@ -259,7 +257,7 @@ const sql = fc
 
 const job = fc.record({
   agency: fc.constantFrom(0 as const, 1 as const),
-  job: fc.constantFrom('purge', 'kill', 'kill'),
+  job: fc.constantFrom('purge', 'disconnect', 'disconnect'),
 }) as fc.Arbitrary<Step>;
 
 const step = fc.oneof(
@@ -268,11 +266,11 @@ const step = fc.oneof(
   { weight: 2, arbitrary: job },
 );
 
-const OF_THEIR_OWN = ['quotes/{quoteId}', 'opportunities/{opportunityId}', 'team-members/{teamMemberId}'];
+const INDEPENDENT = ['quotes/{quoteId}', 'opportunities/{opportunityId}', 'team-members/{teamMemberId}'];
 
-/** Changes of different records at once, of both organizations: none depends on another. */
-const together = fc
-  .constantFrom(...OF_THEIR_OWN)
+/** Changes of different records of both organizations at the same time: none depends on another. */
+const independent = fc
+  .constantFrom(...INDEPENDENT)
   .chain((path) => {
     const names = ['PUT', 'PATCH', 'DELETE'].map((method) => `${method} ${BELOW}/${path}`);
     const drawn = ([0, 1] as const).flatMap((agency) =>
@@ -285,15 +283,15 @@ const together = fc
     return fc.tuple(...drawn);
   })
   .map((requests): Step => {
-    // What is sent again may find what it has written itself.
-    const isKilled = requests.some((request) => request.isKilled);
+    // A request that is sent again may find its own change.
+    const isDisconnected = requests.some((request) => request.isDisconnected);
     return {
       agency: 0,
-      together: requests.map((one) => (isKilled ? { ...one, precondition: 'none' } : one)),
+      independent: requests.map((one) => (isDisconnected ? { ...one, precondition: 'none' } : one)),
     };
   });
 
-/** Operations that can be about one record. */
+/** Operations that can be about one record at the same time. */
 const ABOUT_ONE = [
   ['POST /v1/customers'],
   [
@@ -301,46 +299,50 @@ const ABOUT_ONE = [
     'PATCH /v1/customers/{customerId}',
     'DELETE /v1/customers/{customerId}',
   ],
-  ...[['/v1/catalog/products/{productId}', `${BELOW}/catalog/products/{productId}`]].map(
-    ([path, dashboardPath]) => [`PATCH ${path}`, `DELETE ${path}`, `PATCH ${dashboardPath}`],
-  ),
-  ...OF_THEIR_OWN.map((path) => ['PUT', 'PATCH', 'DELETE'].map((method) => `${method} ${BELOW}/${path}`)),
-  ['PUT', 'PATCH', 'POST'].map(
-    (method) => `${method} ${BELOW}/conversations/{conversationId}${method === 'POST' ? '/messages' : ''}`,
-  ),
+  [
+    'PATCH /v1/catalog/products/{productId}',
+    'DELETE /v1/catalog/products/{productId}',
+    `PATCH ${BELOW}/catalog/products/{productId}`,
+  ],
+  ...INDEPENDENT.map((path) => ['PUT', 'PATCH', 'DELETE'].map((method) => `${method} ${BELOW}/${path}`)),
+  [
+    `PUT ${BELOW}/conversations/{conversationId}`,
+    `PATCH ${BELOW}/conversations/{conversationId}`,
+    `POST ${BELOW}/conversations/{conversationId}/messages`,
+  ],
 ];
 
-/** Two or three requests about one record at the same time, none of which is ended. */
-const meeting = fc
+/** Two or three requests about one record at the same time. Their connections stay open. */
+const competing = fc
   .record({
     names: fc.constantFrom(...ABOUT_ONE),
     agency: fc.constantFrom(0 as const, 1 as const),
     n: fc.nat({ max: 999 }),
-    // Those who have read the same version.
+    // All clients have read the same version.
     isConditional: fc.boolean(),
   })
   .chain(({ names, agency, n, isConditional }) =>
     fc.array(fc.oneof(...names.map(requestOf)), { minLength: 2, maxLength: 3 }).map(
       (requests): Step => ({
         agency,
-        meeting: requests.map((request) => ({
+        competing: requests.map((request) => ({
           ...request,
           agency,
           ids: request.ids.map((id, index) => (index === 0 ? { ...id, n } : id)),
-          isKilled: false,
+          isDisconnected: false,
           precondition: isConditional && OPERATIONS[request.name]?.current ? 'current' : request.precondition,
         })),
       }),
     ),
   );
 
-/** Some, while one of both is closed. */
+/** Some steps while one organization is closed. */
 const closed = fc
   .tuple(fc.constantFrom(0 as const, 1 as const), fc.array(step, { minLength: 2, maxLength: 8 }))
   .map(([agency, between]): Step[] => [
-    { agency, account: 'close' },
+    { agency, organization: 'close' },
     ...between,
-    { agency, account: 'reopen' },
+    { agency, organization: 'reopen' },
   ]);
 
 export const steps = (length: number): fc.Arbitrary<Step[]> =>
@@ -348,8 +350,8 @@ export const steps = (length: number): fc.Arbitrary<Step[]> =>
     .array(
       fc.oneof(
         { weight: 91, arbitrary: step.map((one) => [one]) },
-        { weight: 2, arbitrary: together.map((one) => [one]) },
-        { weight: 6, arbitrary: meeting.map((one) => [one]) },
+        { weight: 2, arbitrary: independent.map((one) => [one]) },
+        { weight: 6, arbitrary: competing.map((one) => [one]) },
         { weight: 1, arbitrary: closed },
       ),
       {
@@ -360,61 +362,60 @@ export const steps = (length: number): fc.Arbitrary<Step[]> =>
     )
     .map((parts) => parts.flat());
 
-/** Puts what was chosen in the place of the choice. */
-export function resolve<T>(
-  value: T,
-  own: Organization,
-  other: Organization,
-  path: readonly string[] = [],
-): T {
-  if (Array.isArray(value)) return value.map((entry) => resolve(entry, own, other, path)) as T;
+/** Replaces every `Chosen` by the value that it chooses. */
+export function resolve<T>(value: T, own: Organization, other: Organization, id = ''): T {
+  if (Array.isArray(value)) return value.map((entry) => resolve(entry, own, other, id)) as T;
   if (typeof value !== 'object' || value === null) return value;
-  const { choose, n, isArchived } = value as unknown as Chosen;
-  if (choose === undefined)
+  const chosen = value as unknown as Chosen;
+  if (chosen.choose === undefined)
     return Object.fromEntries(
-      Object.entries(value).map(([name, inner]) => [name, resolve(inner, own, other, path)]),
+      Object.entries(value).map(([name, inner]) => [name, resolve(inner, own, other, id)]),
     ) as T;
-  const pool = poolOf({ choose, isArchived }, own, other, path);
-  return pool[n % pool.length] as T;
+  const pool = poolOf(chosen, own, other, id);
+  return pool[chosen.n % pool.length] as T;
 }
 
-/** Mostly live records of its own; now and then one that is archived, of the other organization, or of nobody. */
+const mostly = (children: Fields[] = []): string[] => {
+  const ids = children.map((child) => child.id);
+  return [...ids, ...ids, ...ids, UNKNOWN];
+};
+
+/** @param id the first id of the path */
+type Pool = (own: Organization, other: Organization, id: string) => string[];
+
+const POOLS: Record<Exclude<Chosen['choose'], Kind>, Pool> = {
+  // A message has one id in one thread.
+  message: (own, _other, id) =>
+    id === ''
+      ? [...Object.values(own.messages).map((message) => message.id), UNKNOWN]
+      : SHARED.map((shared) => shared.replace('-0000-', `-000${1 + SHARED.indexOf(id)}-`)),
+  contact: ({ customers }, _other, id) => mostly(customers[id]?.contacts),
+  variant: ({ products }, _other, id) => mostly(products[id]?.variants),
+  attachment: (own, other) => [...Object.keys(own.attachments), ...Object.keys(other.attachments), UNKNOWN],
+  token: (own) => [...Object.values(own.quotes).map(({ token }) => token), 'aurora-1', 'aurora-2'],
+  timestamp: (own) => KINDS.flatMap((kind) => Object.values(own[kind]).map(({ updatedAt }) => updatedAt)),
+  ids: (own) => {
+    const all = KINDS.flatMap((kind) => Object.keys(own[kind]));
+    return all.map((id, index) => [id, ...all.slice(index + 1, index + 4), UNKNOWN].join(','));
+  },
+};
+
+/** Mostly active records of the organization; sometimes an archived one, one of the other organization, or an unknown id. */
 function poolOf(
-  { choose, isArchived }: Pick<Chosen, 'choose'> & { isArchived: true | undefined },
+  { choose, isArchived }: Chosen,
   own: Organization,
   other: Organization,
-  path: readonly string[],
+  id: string,
 ): string[] {
-  // A message has one id in one thread.
-  if (choose === 'message')
-    return path[0] === undefined
-      ? [...Object.values(own.messages).map(({ id }) => id), UNKNOWN]
-      : SHARED.map((id) => id.replace('-0000-', `-000${1 + SHARED.indexOf(path[0] ?? '')}-`));
-  if (choose === 'contact') {
-    const contacts = (own.customers[path[0] ?? '']?.contacts ?? []).map(({ id }: Fields) => id);
-    return [...contacts, ...contacts, ...contacts, UNKNOWN];
-  }
-  if (choose === 'variant') {
-    const variants = (own.products[path[0] ?? '']?.variants ?? []).map(({ id }: Fields) => id);
-    return [...variants, ...variants, ...variants, UNKNOWN];
-  }
-  if (choose === 'attachment')
-    return [...Object.keys(own.attachments), ...Object.keys(other.attachments), UNKNOWN];
-  if (choose === 'token')
-    return [...Object.values(own.quotes).map(({ token }) => token), 'aurora-1', 'aurora-2'];
-  if (choose === 'moment')
-    return KINDS.flatMap((kind) => Object.values(own[kind]).map(({ updatedAt }) => updatedAt));
-  const idsOf = (rows: readonly Row[]) => rows.map(({ id }) => id);
-  if (choose === 'ids') {
-    const all = KINDS.flatMap((kind) => idsOf(Object.values(own[kind])));
-    return all.map((id, index) => [id, ...all.slice(index + 1, index + 4), UNKNOWN].join(','));
-  }
+  if (choose in POOLS) return POOLS[choose as keyof typeof POOLS](own, other, id);
+  const kind = choose as Kind;
+  const all = Object.keys(own[kind]);
+  const activeIds = active(own[kind]).map((row) => row.id);
   if (isArchived) {
-    const gone = Object.values(own[choose]).filter((row) => row.archivedAt !== null);
-    return [...idsOf(gone), ...idsOf(gone), ...Object.keys(own[choose]), UNKNOWN];
+    const archivedIds = all.filter((id) => !activeIds.includes(id));
+    return [...archivedIds, ...archivedIds, ...all, UNKNOWN];
   }
-  const lively = idsOf(live(own[choose]));
-  const others = [...Object.keys(own[choose]), ...Object.keys(other[choose]), UNKNOWN];
-  const made = choose === 'products' || choose === 'customers' ? [] : SHARED;
-  return [...Array.from({ length: 6 }, () => lively).flat(), ...others, ...made];
+  const others = [...all, ...Object.keys(other[kind]), UNKNOWN];
+  const creatable = kind === 'products' || kind === 'customers' ? [] : SHARED;
+  return [...Array.from({ length: 6 }, () => activeIds).flat(), ...others, ...creatable];
 }

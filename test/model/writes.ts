@@ -1,32 +1,34 @@
 import { isDeepStrictEqual } from 'node:util';
 import { contactKey, keyOnChannel, phoneNumber } from '../../rules/contact-key.ts';
 import {
+  active,
   blank,
   type Fields,
   type Kind,
-  live,
   NOW,
   type Organization,
+  type Request,
   type Row,
   sent,
   withRow,
+  withRows,
 } from './organization.ts';
 import { attachmentsOf, messagesOf } from './reads.ts';
 
-/** What writes do to an organization. Each gives the organization as it is then, or a refusal. */
+/** What writes do to an organization. Each returns the organization after it, or a rejection. */
 
-export type Refusal = { status: number; code: string; paths?: string[] };
-export type Written = Organization | Refusal;
+export type Rejection = { status: number; code: string; paths?: string[] };
+export type Written = Organization | Rejection;
+export type Write = (organization: Organization, request: Request) => Written;
 
-export const isRefusal = (written: object): written is Refusal => 'code' in written;
-const refused = (status: number, code: string): Refusal => ({ status, code });
-const invalid = (fields: readonly string[]): Refusal => ({
-  status: 400,
-  code: 'VALIDATION_FAILED',
+export const isRejection = (written: object): written is Rejection => 'code' in written;
+export const rejected = (status: number, code: string): Rejection => ({ status, code });
+const invalid = (fields: readonly string[]): Rejection => ({
+  ...rejected(400, 'VALIDATION_FAILED'),
   paths: fields.map((field) => `body.${field}`),
 });
 
-export const MISSING: Record<Kind, string> = {
+export const NOT_FOUND: Record<Kind, string> = {
   products: 'CATALOG_PRODUCT_NOT_FOUND',
   customers: 'CUSTOMER_NOT_FOUND',
   stages: 'PIPELINE_STAGE_NOT_FOUND',
@@ -38,181 +40,176 @@ export const MISSING: Record<Kind, string> = {
 
 const fresh = (id: string) => ({ id, createdAt: NOW, updatedAt: NOW, archivedAt: null });
 
-/** What a create and a PUT take for a field that was left out, where that is not null or an empty list. */
-const DEFAULTS: Partial<Record<Kind, Fields>> = {
-  products: { type: 'package', status: 'active', pricingMode: 'per_person' },
-  stages: { position: 0 },
-  members: { isAssignable: true },
-};
+const only = (fields: Fields, isKept: (name: string) => boolean): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => isKept(name)));
 
-export const archive = (organization: Organization, kind: Kind, id: string): Organization =>
-  withRow(organization, kind, { ...(organization[kind][id] as Row), archivedAt: NOW });
+export const archive =
+  (kind: Kind): Write =>
+  (organization, { id }) =>
+    withRow(organization, kind, { ...(organization[kind][id] as Row), archivedAt: NOW });
 
 /** Products. */
 
-export const createProduct = (organization: Organization, body: Fields, made: Fields): Organization =>
+const newVariant = (id: string): Fields => ({ ...blank('CatalogProductVariant'), status: 'active', id });
+
+export const createProduct: Write = (organization, { body, generated }) =>
   withRow(organization, 'products', {
     ...blank('CatalogProduct'),
-    ...DEFAULTS.products,
+    type: 'package',
+    status: 'active',
+    pricingMode: 'per_person',
     ...sent('CatalogProductCreate', body),
-    ...fresh(made.id),
+    ...fresh(generated.id),
     variants: (body.variants ?? []).map((variant: Fields, position: number) => ({
-      ...blank('CatalogProductVariant'),
-      status: 'active',
+      ...newVariant(generated.variants[position]?.id),
       ...sent('CatalogProductVariantCreate', variant),
-      id: made.variants[position]?.id,
       position,
     })),
   });
 
-export const patch = (organization: Organization, kind: Kind, schema: string, id: string, body: Fields) =>
-  withRow(organization, kind, { ...(organization[kind][id] as Row), ...sent(schema, body) });
-
-/** The PATCH of the dashboard: its variants are the whole list, by the ids of the stored ones. */
-export function patchProduct(organization: Organization, id: string, body: Fields, made: Fields): Written {
-  const { variants: stored } = organization.products[id] as Row;
-  const known = (variant: Fields) => stored.find((one: Fields) => one.id === variant.id);
-  const faults = (body.variants ?? []).flatMap((variant: Fields, index: number) => {
-    const at = `variants[${index}]`;
-    if (variant.id === undefined) return variant.label === undefined ? [`${at}.label`] : [];
-    const isRepeated = body.variants.slice(0, index).some((other: Fields) => other.id === variant.id);
-    return !known(variant) || isRepeated ? [`${at}.id`] : [];
+export const patchProduct: Write = (organization, { id, body }) =>
+  withRow(organization, 'products', {
+    ...(organization.products[id] as Row),
+    ...sent('CatalogProductUpdate', body),
   });
-  if (faults.length > 0) return invalid(faults);
+
+/** The PATCH of the dashboard: `variants` is the whole list, with the ids of stored ones. */
+export const patchVariants: Write = (organization, { id, body, generated }) => {
+  const product = organization.products[id] as Row;
+  const stored = (variant: Fields) => product.variants.find((one: Fields) => one.id === variant.id);
+  const errors = (body.variants ?? []).flatMap((variant: Fields, index: number) => {
+    const path = `variants[${index}]`;
+    if (variant.id === undefined) return variant.label === undefined ? [`${path}.label`] : [];
+    const isRepeated = body.variants.slice(0, index).some((other: Fields) => other.id === variant.id);
+    return !stored(variant) || isRepeated ? [`${path}.id`] : [];
+  });
+  if (errors.length > 0) return invalid(errors);
   const variants = body.variants?.map((variant: Fields, position: number) => ({
-    ...(known(variant) ?? {
-      ...blank('CatalogProductVariant'),
-      status: 'active',
-      id: made.variants[position]?.id,
-    }),
+    ...(stored(variant) ?? newVariant(generated.variants[position]?.id)),
     ...sent('CatalogProductVariantUpdate', { ...variant, id: undefined }),
     position,
   }));
-  return patch(organization, 'products', 'CatalogProductDashboardUpdate', id, {
-    ...body,
-    ...(variants && { variants }),
-  });
-}
+  const changes = sent('CatalogProductDashboardUpdate', { ...body, ...(variants && { variants }) });
+  return withRow(organization, 'products', { ...product, ...changes });
+};
 
-/** @param since of the archived products that can still be restored */
-export function restore(organization: Organization, id: string, since: string): Written {
-  const product = organization.products[id];
-  if (!product || (product.archivedAt !== null && product.archivedAt < since))
-    return refused(404, MISSING.products);
-  if (product.archivedAt === null) return refused(409, 'CATALOG_PRODUCT_NOT_ARCHIVED');
+export const restoreProduct: Write = (organization, { id, restorableSince }) => {
+  const product = organization.products[id] as Row;
+  if (product.archivedAt === null) return rejected(409, 'CATALOG_PRODUCT_NOT_ARCHIVED');
+  if (product.archivedAt < restorableSince) return rejected(404, NOT_FOUND.products);
   return withRow(organization, 'products', { ...product, archivedAt: null });
-}
+};
 
 /** Customers. */
 
 const keyOf = ({ identifierType, identifierValue }: Fields) => contactKey(identifierType, identifierValue);
 
-const isSame = (one: Fields, other: Fields): boolean =>
-  one.identifierType === other.identifierType && keyOf(one) === keyOf(other);
+const isContact = (type: string, key: string | null) => (contact: Fields) =>
+  contact.identifierType === type && contact.key === key;
 
-/** The latest conversation with the contact that says a name. */
-function naming({ conversations }: Organization, type: string, key: string | null): Row | undefined {
+const ownerOf = ({ customers }: Organization, type: string, key: string | null): Row | undefined =>
+  active(customers).find(({ contacts }) => contacts.some(isContact(type, key)));
+
+/** The latest conversation with the contact that has a name. */
+function namingConversation({ conversations }: Organization, type: string, key: string | null) {
   const found = Object.values(conversations).filter(
     (thread) => thread.channel === type && thread.contactKey === key && thread.contactName !== null,
   );
-  // A thread of this moment is later than all others.
+  // A thread that is created now is later than all others.
   const place = ({ createdAt, id }: Row) => `${createdAt === NOW ? '9' : createdAt} ${id}`;
   return found.toSorted((a, b) => (place(a) < place(b) ? 1 : -1))[0];
 }
 
-const ownerOf = ({ customers }: Organization, contact: Fields): Row | undefined =>
-  live(customers).find(({ contacts }) => contacts.some((own: Fields) => isSame(own, contact)));
-
-/** The body's contacts that another customer has. */
-const conflicts = (organization: Organization, body: Fields, id?: string): Refusal | undefined => {
-  const taken = (body.contacts ?? []).flatMap((contact: Fields, index: number) => {
-    const owner = ownerOf(organization, contact);
-    return owner && owner.id !== id ? [`body.contacts[${index}] ${owner.id}`] : [];
+/** Rejects contacts that another customer has. */
+function conflicts(organization: Organization, contacts: Fields[], path: string, id?: string) {
+  const paths = contacts.flatMap((contact, index) => {
+    const owner = ownerOf(organization, contact.identifierType, keyOf(contact));
+    return owner && owner.id !== id ? [`${path}[${index}] ${owner.id}`] : [];
   });
-  return taken.length > 0 ? { status: 409, code: 'CUSTOMER_CONTACT_CONFLICT', paths: taken } : undefined;
-};
+  return paths.length > 0 ? { ...rejected(409, 'CUSTOMER_CONTACT_CONFLICT'), paths } : undefined;
+}
 
-/** A contact that the customer has already keeps id and name. */
-const contactsOf = (organization: Organization, inputs: Fields[], stored: Fields[], made: Fields): Fields[] =>
-  inputs.map((input, index) => {
+/** A contact that the customer already has keeps its id and name. */
+const contactsOf = (organization: Organization, inputs: Fields[], stored: Fields[], generated: Fields) =>
+  inputs.map((input, index): Fields => {
     const { identifierType, identifierValue } = input;
-    const known = stored.find((contact) => isSame(contact, input));
-    const number = phoneNumber(identifierType, identifierValue);
     const key = keyOf(input);
+    const known = stored.find(isContact(identifierType, key));
+    const number = phoneNumber(identifierType, identifierValue);
+    const name = known
+      ? known.displayName
+      : namingConversation(organization, identifierType, key)?.contactName;
     return {
-      id: known?.id ?? made.contacts?.[index]?.id,
+      id: known?.id ?? generated.contacts?.[index]?.id,
       identifierType,
       identifierValue: number ?? identifierValue,
-      displayName: known
-        ? known.displayName
-        : (naming(organization, identifierType, key)?.contactName ?? null),
+      displayName: name ?? null,
       phoneNumber: number,
       key,
       asSent: identifierValue,
     };
   });
 
-export const createCustomer = (organization: Organization, body: Fields, made: Fields): Written =>
-  conflicts(organization, body) ??
+export const createCustomer: Write = (organization, { body, generated }) =>
+  conflicts(organization, body.contacts, 'body.contacts') ??
   withRow(organization, 'customers', {
     ...blank('Customer'),
     ...sent('CustomerCreate', body),
-    contacts: contactsOf(organization, body.contacts, [], made),
-    ...fresh(made.id),
+    contacts: contactsOf(organization, body.contacts, [], generated),
+    ...fresh(generated.id),
   });
 
-export function patchCustomer(organization: Organization, id: string, body: Fields, made: Fields): Written {
-  const { contacts: stored } = organization.customers[id] as Row;
-  const refusal = conflicts(organization, body, id);
-  if (refusal) return refusal;
-  const contacts = body.contacts ? contactsOf(organization, body.contacts, stored, made) : stored;
-  const shown = (list: Fields[]) => JSON.stringify(list.map(({ asSent, ...contact }) => contact));
-  const patched = patch(organization, 'customers', 'CustomerUpdate', id, body);
-  // A number that is only spelled otherwise is the same contact.
-  const kept = shown(contacts) === shown(stored) ? stored : contacts;
-  return withRow(patched, 'customers', { ...(patched.customers[id] as Row), contacts: kept });
-}
+export const patchCustomer: Write = (organization, { id, body, generated }) => {
+  const customer = organization.customers[id] as Row;
+  const rejection = conflicts(organization, body.contacts ?? [], 'body.contacts', id);
+  if (rejection) return rejection;
+  const contacts = contactsOf(organization, body.contacts ?? [], customer.contacts, generated);
+  const shown = (list: Fields[]) => list.map(({ asSent, ...contact }) => contact);
+  // A number in another spelling is the same contact.
+  const isUnchanged = !body.contacts || isDeepStrictEqual(shown(contacts), shown(customer.contacts));
+  return withRow(organization, 'customers', {
+    ...customer,
+    ...sent('CustomerUpdate', body),
+    contacts: isUnchanged ? customer.contacts : contacts,
+  });
+};
 
-export function restoreCustomer(organization: Organization, id: string): Written {
-  const customer = organization.customers[id];
-  if (!customer) return refused(404, MISSING.customers);
-  if (customer.archivedAt === null) return refused(409, 'CUSTOMER_NOT_ARCHIVED');
-  if (organization.erasures[id]) return refused(409, 'CUSTOMER_ERASED');
-  if (customer.mergedInto) return refused(409, 'CUSTOMER_MERGED');
-  const taken = conflicts(organization, { contacts: customer.contacts }, id);
-  if (taken) return { ...taken, paths: (taken.paths ?? []).map((path) => path.replace('body.', '')) };
-  return withRow(organization, 'customers', { ...customer, archivedAt: null });
-}
+export const restoreCustomer: Write = (organization, { id }) => {
+  const customer = organization.customers[id] as Row;
+  if (customer.archivedAt === null) return rejected(409, 'CUSTOMER_NOT_ARCHIVED');
+  if (organization.erasures[id]) return rejected(409, 'CUSTOMER_ERASED');
+  if (customer.mergedInto) return rejected(409, 'CUSTOMER_MERGED');
+  return (
+    conflicts(organization, customer.contacts, 'contacts', id) ??
+    withRow(organization, 'customers', { ...customer, archivedAt: null })
+  );
+};
 
-/** The customers that were merged with this one, and itself. */
+/** All customers that were merged into one, and that one. */
 const personOf = ({ customers }: Organization, { id, mergedInto }: Row): Row[] =>
   Object.values(customers).filter(
     (other) => other.id === (mergedInto ?? id) || other.mergedInto === (mergedInto ?? id),
   );
 
-export function mergeCustomers(organization: Organization, id: string, { from }: Fields): Written {
+export const mergeCustomer: Write = (organization, { id, body: { from } }) => {
   const [into, other] = [organization.customers[id], organization.customers[from]];
   if (id === from) return invalid(['from']);
-  if (into?.archivedAt !== null) return refused(404, MISSING.customers);
+  if (into?.archivedAt !== null) return rejected(404, NOT_FOUND.customers);
   if (other?.mergedInto === id) return organization;
   if (other?.archivedAt !== null) return invalid(['from']);
-  const own = Object.fromEntries(
-    Object.keys(blank('CustomerUpdate')).map((field) => [field, into[field] ?? other[field]]),
-  );
-  const contacts = other.contacts.map((contact: Fields) => ({
-    ...contact,
-    displayName:
-      contact.displayName ?? naming(organization, contact.identifierType, contact.key)?.contactName ?? null,
-  }));
-  const summary = [into.summary, other.summary].filter(Boolean).join('\n\n') || into.summary;
-  const merged = {
+  const merged = Object.keys(blank('CustomerUpdate')).map((field) => [field, into[field] ?? other[field]]);
+  const contacts = other.contacts.map((contact: Fields) => {
+    const named = namingConversation(organization, contact.identifierType, contact.key);
+    return { ...contact, displayName: contact.displayName ?? named?.contactName ?? null };
+  });
+  const customer: Row = {
     ...into,
-    ...own,
-    summary,
-    tags: [...into.tags, ...other.tags.filter((tag: string) => !into.tags.includes(tag))],
+    ...Object.fromEntries(merged),
+    summary: [into.summary, other.summary].filter(Boolean).join('\n\n') || into.summary,
+    tags: [...new Set([...into.tags, ...other.tags])],
     contacts: [...into.contacts, ...contacts],
   };
-  const gone = personOf(organization, other).map((row): [Kind, Row] => [
+  const archived = personOf(organization, other).map((row): [Kind, Row] => [
     'customers',
     { ...row, archivedAt: row.archivedAt ?? NOW, mergedInto: id },
   ]);
@@ -221,159 +218,156 @@ export function mergeCustomers(organization: Organization, id: string, { from }:
       .filter(({ customerId }) => customerId === from)
       .map((row): [Kind, Row] => [kind, { ...row, customerId: id }]),
   );
-  const rows: [Kind, Row][] = [['customers', merged as Row], ...gone, ...moved];
-  return rows.reduce((changed, [kind, row]) => withRow(changed, kind, row), organization);
-}
+  return withRows(organization, [['customers', customer], ...archived, ...moved]);
+};
 
-const named = (
+const withContactName = (
   organization: Organization,
   customer: Row,
-  isMeant: (contact: Fields) => boolean,
+  isNamed: (contact: Fields) => boolean,
   displayName: string | null,
 ) =>
   withRow(organization, 'customers', {
     ...customer,
     contacts: customer.contacts.map((contact: Fields) =>
-      isMeant(contact) ? { ...contact, displayName } : contact,
+      isNamed(contact) ? { ...contact, displayName } : contact,
     ),
   });
 
-export function nameContact(
-  organization: Organization,
-  id: string,
-  contactId: string,
-  { displayName }: Fields,
-): Written {
-  const customer = organization.customers[id];
-  if (customer?.archivedAt !== null) return refused(404, MISSING.customers);
-  if (!customer.contacts.some((contact: Fields) => contact.id === contactId))
-    return refused(404, 'CUSTOMER_CONTACT_NOT_FOUND');
-  if (displayName === undefined) return organization;
-  return named(organization, customer, (contact) => contact.id === contactId, displayName);
-}
+export const nameContact: Write = (organization, { id, childId, body: { displayName } }) => {
+  const customer = organization.customers[id] as Row;
+  const isNamed = (contact: Fields) => contact.id === childId;
+  if (!customer.contacts.some(isNamed)) return rejected(404, 'CUSTOMER_CONTACT_NOT_FOUND');
+  return displayName === undefined
+    ? organization
+    : withContactName(organization, customer, isNamed, displayName);
+};
 
 /** Records that the dashboard owns. */
 
+export type OwnedKind = Exclude<Kind, 'products' | 'customers'>;
+
 type Owned = {
-  put: string;
-  /** The records that its ids name. */
+  schema: string;
+  /** The records that its ids refer to. */
   references?: Record<string, Kind>;
-  fixed?: string[];
-  /** What follows from what was sent. */
-  complete?: (row: Row, body: Fields, organization: Organization, old: Row | undefined) => Fields;
+  immutable?: string[];
+  /** What a new record has beside the fields of the body. */
+  initial?: (generated: Fields) => Fields;
+  /** What a PUT writes for fields that the body does not have, if that is not null or an empty list. */
+  defaults?: (organization: Organization, body: Fields, old: Row | undefined) => Fields;
+  conflict?: (organization: Organization, row: Row, old: Row | undefined) => Rejection | undefined;
+  /** Fields that follow from those of the body. */
+  complete?: (row: Row, body: Fields, old: Row | undefined) => Fields;
 };
 
-const OWNED: Partial<Record<Kind, Owned>> = {
-  stages: { put: 'PipelineStagePut', fixed: ['key'] },
-  members: { put: 'TeamMemberPut' },
+const INHERITED = ['contactName', 'customerId', 'activityState', 'controlledBy', 'language'];
+
+const OWNED: Record<OwnedKind, Owned> = {
+  stages: {
+    schema: 'PipelineStagePut',
+    immutable: ['key'],
+    defaults: () => ({ position: 0 }),
+    conflict: ({ stages }, { id, key }, old) =>
+      old?.archivedAt !== null && active(stages).some((other) => other.id !== id && other.key === key)
+        ? rejected(409, 'PIPELINE_STAGE_KEY_TAKEN')
+        : undefined,
+  },
+  members: { schema: 'TeamMemberPut', defaults: () => ({ isAssignable: true }) },
   opportunities: {
-    put: 'OpportunityPut',
+    schema: 'OpportunityPut',
     references: { customerId: 'customers', sellerMemberId: 'members', stageId: 'stages' },
-    complete: ({ agentTemperature: _, ...row }, { agentTemperature }) => ({
-      ...row,
-      ...(agentTemperature !== undefined && { temperature: agentTemperature }),
+    // The dashboard sends `agentTemperature` as another name of `temperature`.
+    complete: ({ temperature }, { agentTemperature = temperature }) => ({
+      temperature: agentTemperature,
+      agentTemperature: undefined,
     }),
   },
   quotes: {
-    put: 'QuotePut',
-    fixed: ['token'],
+    schema: 'QuotePut',
+    immutable: ['token'],
     references: { opportunityId: 'opportunities', customerId: 'customers' },
-    complete: (row, body, organization, old) => ({
-      ...row,
-      customerId:
-        row.customerId === undefined
-          ? (organization.opportunities[body.opportunityId]?.customerId ?? null)
-          : row.customerId,
-      publishedAt: publishedAt(row, old),
+    initial: ({ token }) => ({ token, openCount: 0, firstOpenedAt: null, lastOpenedAt: null }),
+    defaults: ({ opportunities }, { opportunityId }, old) => ({
+      publishedAt: old?.publishedAt ?? null,
+      customerId: opportunities[opportunityId]?.customerId ?? null,
     }),
+    conflict: ({ quotes }, { token }, old) =>
+      !old && Object.values(quotes).some((quote) => quote.token === token) ? invalid(['token']) : undefined,
+    complete: ({ status, publishedAt }, _body, old) =>
+      status === 'published' ? { publishedAt: publishedAt ?? old?.publishedAt ?? NOW } : {},
   },
-};
-
-/** A quote that is published says since when. */
-const publishedAt = (row: Row, old: Row | undefined): string | null =>
-  row.status === 'published' ? (row.publishedAt ?? old?.publishedAt ?? NOW) : row.publishedAt;
-
-/** A reference leads to a live record, or is the stored one. */
-function refusedReferences(
-  organization: Organization,
-  references: Record<string, Kind>,
-  body: Fields,
-  old: Row | undefined,
-) {
-  const faults = Object.entries(references).filter(([field, kind]) => {
-    const id = body[field];
-    return id != null && id !== old?.[field] && organization[kind][id]?.archivedAt !== null;
-  });
-  return faults.length > 0 ? invalid(faults.map(([field]) => field)) : undefined;
-}
-
-const refusedWrite = (
-  organization: Organization,
-  owned: Owned,
-  body: Fields,
-  old: Row | undefined,
-): Refusal | undefined => {
-  const { fixed = [], references = {} } = owned;
-  const changed = ['createdAt', ...fixed].filter(
-    (field) => old && body[field] !== undefined && body[field] !== old[field],
-  );
-  if (changed.length > 0) return invalid(changed);
-  return refusedReferences(organization, references, body, old);
+  conversations: {
+    schema: 'ConversationPut',
+    references: { customerId: 'customers' },
+    initial: () => ({ rotatedFrom: null, messageCount: 0, lastMessageAt: null }),
+    defaults: (organization, { rotatedFrom, channel, contact }) => {
+      const inherited = only(organization.conversations[rotatedFrom] ?? {}, (name) =>
+        INHERITED.includes(name),
+      );
+      const owner = ownerOf(organization, channel, keyOnChannel(channel, contact));
+      return { ...inherited, customerId: inherited.customerId ?? owner?.id ?? null };
+    },
+    conflict: (_organization, { channel }, old) =>
+      old && old.messageCount > 0 && (old.channel === 'whatsapp') !== (channel === 'whatsapp')
+        ? invalid(['channel'])
+        : undefined,
+    complete: ({ channel, contact }) => ({ contactKey: keyOnChannel(channel, contact) }),
+  },
 };
 
 /** Fields that only the PUT which creates a record writes. */
 const ONCE = ['createdAt', 'token', 'openCount', 'firstOpenedAt', 'lastOpenedAt'];
+const isOnce = (name: string): boolean => ONCE.includes(name);
 
-const only = (fields: Fields, isChosen: (name: string) => boolean): Fields =>
-  Object.fromEntries(Object.entries(fields).filter(([name]) => isChosen(name)));
-
-/** The record before the fields that a PUT replaces are written. */
-const begun = (id: string, first: Fields, body: Fields, old: Row | undefined): Row => ({
-  ...fresh(id),
-  ...first,
-  ...only(body, (name) => ONCE.includes(name)),
-  ...old,
-});
-
-/** The fields that a PUT replaces: those that were sent, and null for the others. */
-const replaced = (schema: string, body: Fields, defaults: Fields = {}): Fields =>
-  only({ ...blank(schema), ...defaults, ...sent(schema, body) }, (name) => !ONCE.includes(name));
-
-export function put(organization: Organization, kind: Kind, id: string, body: Fields, made: Fields): Written {
-  const owned = OWNED[kind] as Owned;
-  const old = organization[kind][id];
-  const refusal = refusedWrite(organization, owned, body, old);
-  if (refusal) return refusal;
-  const isTaken = (row: Row) => kind === 'stages' && row.id !== id && row.key === body.key;
-  if (old?.archivedAt !== null && live(organization[kind]).some(isTaken))
-    return refused(409, 'PIPELINE_STAGE_KEY_TAKEN');
-  const isQuote = kind === 'quotes';
-  const all = Object.values(organization.quotes);
-  if (isQuote && !old && all.some(({ token }) => token === body.token)) return invalid(['token']);
-  const first = isQuote ? { token: made.token, openCount: 0, firstOpenedAt: null, lastOpenedAt: null } : {};
-  // What it keeps, and what is completed, where they were left out.
-  const left = isQuote && { publishedAt: old?.publishedAt ?? null, customerId: undefined };
-  const row: Row = {
-    ...begun(id, first, body, old),
-    ...replaced(owned.put, body, { ...DEFAULTS[kind], ...left }),
-    archivedAt: null,
+export const put =
+  (kind: OwnedKind): Write =>
+  (organization, { id, body, generated }) => {
+    const { schema, initial, defaults } = OWNED[kind];
+    const old = organization[kind][id];
+    const replaced = { ...blank(schema), ...defaults?.(organization, body, old), ...sent(schema, body) };
+    const row: Row = {
+      ...fresh(id),
+      ...initial?.(generated),
+      ...only(body, isOnce),
+      ...old,
+      ...only(replaced, (name) => !isOnce(name)),
+      archivedAt: null,
+    };
+    return store(organization, kind, row, body, old);
   };
-  return withRow(organization, kind, (owned.complete?.(row, body, organization, old) ?? row) as Row);
+
+export const patch =
+  (kind: OwnedKind): Write =>
+  (organization, { id, body }) => {
+    const old = organization[kind][id] as Row;
+    const row = { ...old, ...only(sent(OWNED[kind].schema, body), (name) => !isOnce(name)) };
+    return store(organization, kind, row, body, old);
+  };
+
+function store(organization: Organization, kind: OwnedKind, row: Row, body: Fields, old: Row | undefined) {
+  const { immutable = [], references = {}, conflict, complete } = OWNED[kind];
+  const changed = ['createdAt', ...immutable].filter(
+    (field) => old && body[field] !== undefined && body[field] !== old[field],
+  );
+  if (changed.length > 0) return invalid(changed);
+  // A reference is to an active record, or stays as it is.
+  const dangling = Object.entries(references).filter(([field, referenced]) => {
+    const id = body[field];
+    return id != null && id !== old?.[field] && organization[referenced][id]?.archivedAt !== null;
+  });
+  if (dangling.length > 0) return invalid(dangling.map(([field]) => field));
+  const rejection = conflict?.(organization, row, old);
+  if (rejection) return rejection;
+  const completed = { ...row, ...complete?.(row, body, old) };
+  return kind === 'conversations'
+    ? storeThread(organization, completed, old)
+    : withRow(organization, kind, completed);
 }
 
-export function patchOwned(organization: Organization, kind: Kind, id: string, body: Fields): Written {
-  const owned = OWNED[kind] as Owned;
-  const old = organization[kind][id] as Row;
-  const refusal = refusedWrite(organization, owned, body, old);
-  if (refusal) return refusal;
-  const row = { ...old, ...only(sent(owned.put, body), (name) => !ONCE.includes(name)) };
-  return withRow(organization, kind, (owned.complete?.(row, body, organization, old) ?? row) as Row);
-}
-
-export function open(organization: Organization, id: string, { openedAt }: Fields): Written {
-  const quote = organization.quotes[id];
-  if (!quote || quote.archivedAt !== null) return refused(404, MISSING.quotes);
-  if (quote.status !== 'published') return refused(409, 'QUOTE_NOT_PUBLISHED');
+export const open: Write = (organization, { id, body: { openedAt } }) => {
+  const quote = organization.quotes[id] as Row;
+  if (quote.status !== 'published') return rejected(409, 'QUOTE_NOT_PUBLISHED');
   const { openCount, firstOpenedAt, lastOpenedAt } = quote;
   return withRow(organization, 'quotes', {
     ...quote,
@@ -381,52 +375,44 @@ export function open(organization: Organization, id: string, { openedAt }: Field
     firstOpenedAt: firstOpenedAt !== null && firstOpenedAt < openedAt ? firstOpenedAt : openedAt,
     lastOpenedAt: lastOpenedAt > openedAt ? lastOpenedAt : openedAt,
   });
-}
+};
 
-export function attach(organization: Organization, quoteId: string, body: Fields, made: Fields): Written {
-  if (organization.quotes[quoteId]?.archivedAt !== null) return refused(404, MISSING.quotes);
-  const { id, url } = made;
+export const attach: Write = (organization, { id: quoteId, body, generated: { id, url } }) => {
   const attachment = { ...body, id, quoteId, sizeBytes: Buffer.byteLength(body.content), url };
   return { ...organization, attachments: { ...organization.attachments, [id]: attachment } };
-}
+};
 
-export function detach(organization: Organization, quoteId: string, id: string): Written {
-  if (organization.quotes[quoteId]?.archivedAt !== null) return refused(404, MISSING.quotes);
-  if (organization.attachments[id]?.quoteId !== quoteId) return refused(404, 'QUOTE_ATTACHMENT_NOT_FOUND');
-  return {
-    ...organization,
-    attachments: without(organization.attachments, (file) => (file as Fields).id === id),
-  };
-}
+export const detach: Write = (organization, { id, childId }) =>
+  organization.attachments[childId]?.quoteId === id
+    ? { ...organization, attachments: only(organization.attachments, (file) => file !== childId) }
+    : rejected(404, 'QUOTE_ATTACHMENT_NOT_FOUND');
 
-/** Conversations. A chain is named after its oldest thread. */
+/** Conversations. A chain has the id of its oldest thread. */
 
 function withChains(organization: Organization): Organization {
   const threads = Object.values(organization.conversations);
   const rootOf = (thread: Row): string =>
     thread.rotatedFrom === null ? thread.id : rootOf(organization.conversations[thread.rotatedFrom] as Row);
-  const linked = threads.map(
-    (thread): Row => ({
-      ...thread,
-      chainId: rootOf(thread),
-      continuedBy: threads.find(({ rotatedFrom }) => rotatedFrom === thread.id)?.id ?? null,
-    }),
-  );
-  return { ...organization, conversations: Object.fromEntries(linked.map((thread) => [thread.id, thread])) };
+  const linked = threads.map((thread): [Kind, Row] => {
+    const continuedBy = threads.find(({ rotatedFrom }) => rotatedFrom === thread.id)?.id ?? null;
+    return ['conversations', { ...thread, chainId: rootOf(thread), continuedBy }];
+  });
+  return withRows(organization, linked);
 }
 
-/** Each thread shows the latest timestamp of its messages, and the newest that of the chain. */
-function datedChain(organization: Organization, chainId: string): Organization {
+/** Each thread has the timestamp of its latest message, and the newest thread that of the chain. */
+function withLatestMessage(organization: Organization, chainId: string): Organization {
   const threads = Object.values(organization.conversations).filter((thread) => thread.chainId === chainId);
-  return threads.reduce((dated, thread) => {
+  const dated = threads.map((thread): [Kind, Row] => {
     const all = messagesOf(organization, thread);
     const own = all.filter(({ conversationId }) => conversationId === thread.id);
     const lastMessageAt = (thread.continuedBy === null ? all : own).at(-1)?.createdAt ?? null;
-    return withRow(dated, 'conversations', { ...thread, lastMessageAt });
-  }, organization);
+    return ['conversations', { ...thread, lastMessageAt }];
+  });
+  return withRows(organization, dated);
 }
 
-/** Whether the thread is the other, or one that it continues. */
+/** Whether the thread is the other, or continues it. */
 const continues = ({ conversations }: Organization, thread: Row | undefined, other: string): boolean =>
   thread !== undefined &&
   (thread.id === other ||
@@ -440,228 +426,165 @@ function link(organization: Organization, id: string, rotatedFrom: string | null
     return invalid(['rotatedFrom']);
   const linked = withChains(withRow(organization, 'conversations', { ...thread, rotatedFrom }));
   const { chainId } = linked.conversations[id] as Row;
-  return datedChain(datedChain(linked, thread.chainId), chainId);
+  return withLatestMessage(withLatestMessage(linked, thread.chainId), chainId);
 }
 
-/** The customer who has this contact gets its name, where the write has changed it. */
-export function toldOfName(organization: Organization, thread: Row, old: Row | undefined): Organization {
-  const { channel, contactKey: key, contactName } = thread;
-  const isTold = isDeepStrictEqual(
-    [old?.channel, old?.contactKey, old?.contactName],
-    [channel, key, contactName],
-  );
-  if (key === null || contactName === null || isTold) return organization;
-  if (naming(organization, channel, key)?.id !== thread.id) return organization;
-  const isMeant = (contact: Fields) => contact.identifierType === channel && contact.key === key;
-  const owner = live(organization.customers).find(({ contacts }) => contacts.some(isMeant));
-  return owner ? named(organization, owner, isMeant, contactName) : organization;
+function storeThread(organization: Organization, row: Row, old: Row | undefined): Written {
+  const rotatedFrom = old?.rotatedFrom ?? null;
+  const stored = withChains(withRow(organization, 'conversations', { ...row, rotatedFrom }));
+  const linked = row.rotatedFrom === rotatedFrom ? stored : link(stored, row.id, row.rotatedFrom);
+  return isRejection(linked) ? linked : nameFromThread(linked, row.id, old);
 }
 
-const THREAD: Owned = { put: 'ConversationPut', references: { customerId: 'customers' } };
-
-function writeThread(
-  organization: Organization,
-  row: Row,
-  body: Fields,
-  rotatedFrom: string | null | undefined,
-): Written {
-  const old = organization.conversations[row.id];
-  const refusal = refusedWrite(organization, THREAD, body, old);
-  if (refusal) return refusal;
-  const isMoved = old && (old.channel === 'whatsapp') !== (row.channel === 'whatsapp');
-  if (isMoved && old.messageCount > 0) return invalid(['channel']);
-  const written = { ...row, contactKey: keyOnChannel(row.channel, row.contact) };
-  const stored = withChains(withRow(organization, 'conversations', written));
-  const linked =
-    rotatedFrom === undefined || rotatedFrom === (old?.rotatedFrom ?? null)
-      ? stored
-      : link(stored, row.id, rotatedFrom);
-  return isRefusal(linked) ? linked : toldOfName(linked, linked.conversations[row.id] as Row, old);
+/** If a write has changed the name of a conversation's contact, the customer with this contact gets it. */
+export function nameFromThread(organization: Organization, id: string, old: Row | undefined): Organization {
+  const { channel, contactKey, contactName } = organization.conversations[id] as Row;
+  const isUnchanged =
+    channel === old?.channel && contactKey === old?.contactKey && contactName === old?.contactName;
+  if (contactKey === null || contactName === null || isUnchanged) return organization;
+  if (namingConversation(organization, channel, contactKey)?.id !== id) return organization;
+  const owner = ownerOf(organization, channel, contactKey);
+  return owner
+    ? withContactName(organization, owner, isContact(channel, contactKey), contactName)
+    : organization;
 }
-
-const INHERITED = ['contactName', 'customerId', 'activityState', 'controlledBy', 'language'];
-
-/** The customer that has the contact of a conversation. */
-const customerOf = ({ customers }: Organization, { channel, contact }: Fields): string | null => {
-  const key = keyOnChannel(channel, contact);
-  const isOurs = (own: Fields) => own.identifierType === channel && own.key === key;
-  return live(customers).find(({ contacts }) => contacts.some(isOurs))?.id ?? null;
-};
-
-export function putThread(
-  organization: Organization,
-  id: string,
-  { rotatedFrom = null, ...body }: Fields,
-): Written {
-  const { conversations } = organization;
-  const first = { rotatedFrom: null, messageCount: 0, lastMessageAt: null };
-  const taken = only(conversations[rotatedFrom] ?? {}, (name) => INHERITED.includes(name));
-  const { rotatedFrom: _, ...fields } = replaced('ConversationPut', body, {
-    ...taken,
-    customerId: taken.customerId ?? customerOf(organization, body),
-  });
-  const row = { ...begun(id, first, body, conversations[id]), ...fields };
-  return writeThread(organization, row, body, rotatedFrom);
-}
-
-export const patchThread = (
-  organization: Organization,
-  id: string,
-  { rotatedFrom, ...body }: Fields,
-): Written =>
-  writeThread(
-    organization,
-    {
-      ...(organization.conversations[id] as Row),
-      ...only(sent('ConversationPut', body), (name) => !ONCE.includes(name)),
-    } as Row,
-    body,
-    rotatedFrom,
-  );
 
 const DELIVERED_BY_WHATSAPP = ['providerMessageId', 'status', 'statusAt', 'templateName'];
 
-/** The fields of a delivery that the conversation's store does not keep. */
-const misplaced = ({ channel }: Row, { delivery }: Fields, path: string): string[] =>
-  Object.entries(delivery ?? {})
-    .filter(
-      ([field, value]) =>
-        value !== null && DELIVERED_BY_WHATSAPP.includes(field) !== (channel === 'whatsapp'),
-    )
-    .map(([field]) => `${path}delivery.${field}`);
+/** Fields of a delivery that the conversation's channel does not have. */
+const misplaced = ({ channel }: Row, { delivery }: Fields): string[] =>
+  Object.keys(delivery ?? {}).filter(
+    (field) => delivery[field] !== null && DELIVERED_BY_WHATSAPP.includes(field) !== (channel === 'whatsapp'),
+  );
 
-const without = (fields: Fields, isLeft: (value: unknown) => boolean): Fields =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => !isLeft(value)));
-
-/** @param made of a message that was sent without a moment */
-export function putMessages(
-  organization: Organization,
-  id: string,
-  bodies: Fields[],
-  paths: string[],
-  made: Fields,
-): Written {
-  const thread = organization.conversations[id];
-  if (!thread) return refused(404, MISSING.conversations);
-  const faults = bodies.flatMap((body, index) => misplaced(thread, body, paths[index] ?? ''));
-  if (faults.length > 0) return invalid(faults);
-  let { messages } = organization;
-  let messageCount = thread.messageCount;
-  for (const body of bodies) {
-    const name = `${id} ${body.id}`;
+/** A message whose id is in the path, or a batch. */
+export const putMessages: Write = (organization, { id, childId, body, generated }) => {
+  const thread = organization.conversations[id] as Row;
+  const batch: Fields[] = body.data ?? [{ ...body, id: childId }];
+  const errors = batch.flatMap((message, index) =>
+    misplaced(thread, message).map((field) => `${body.data ? `data[${index}].` : ''}delivery.${field}`),
+  );
+  if (errors.length > 0) return invalid(errors);
+  const messages = { ...organization.messages };
+  let { messageCount } = thread;
+  for (const message of batch) {
+    const name = `${id} ${message.id}`;
     const old = messages[name];
     if (!old) messageCount += 1;
-    messages = {
-      ...messages,
-      [name]: {
-        ...body,
-        conversationId: id,
-        senderName: body.senderName ?? null,
-        createdAt: body.createdAt ?? old?.createdAt ?? made.createdAt,
-        delivery: without(body.delivery ?? {}, (value) => value === null),
-      },
+    const delivery: Fields = message.delivery ?? {};
+    messages[name] = {
+      ...message,
+      conversationId: id,
+      senderName: message.senderName ?? null,
+      createdAt: message.createdAt ?? old?.createdAt ?? generated.createdAt,
+      delivery: only(delivery, (field) => delivery[field] !== null),
     };
   }
   const counted = withRow({ ...organization, messages }, 'conversations', { ...thread, messageCount });
-  return datedChain(counted, thread.chainId);
-}
+  return withLatestMessage(counted, thread.chainId);
+};
 
 /** Erasing a person. */
 
-const DAY = /^\d{4}-\d\d-\d\d/;
+const LEADING_DATE = /^\d{4}-\d\d-\d\d/;
+
+/** What an erasure writes over the texts of a record. */
+const ERASED = {
+  customers: ({ archivedAt }: Row) => ({ ...blank('CustomerUpdate'), archivedAt: archivedAt ?? NOW }),
+  conversations: () => ({ contact: '', contactName: null, contactKey: null }),
+  opportunities: ({ checkInDate }: Row) => ({
+    title: null,
+    shortRef: null,
+    destination: null,
+    checkInDate: LEADING_DATE.exec(checkInDate ?? '')?.[0] ?? null,
+  }),
+  quotes: () => ({ title: '', destination: null }),
+};
+type ErasedKind = keyof typeof ERASED;
+
+/** What an erasure leaves of a delivery. */
+const LEFT_OF_DELIVERY = ['status', 'statusAt', 'providerName'];
 
 /**
- * Every text of the person goes: of the customer, of its opportunities and quotes, and of the threads of the chains that it has
- * written in, by its name or by a contact that nobody else has.
+ * The records of a person: the customers who were merged, their opportunities and quotes, and the threads of all chains with one of
+ * these customers, or with a contact that nobody else has.
  */
-export function erase(organization: Organization, id: string, made: Fields): Written {
-  const customer = organization.customers[id];
-  if (!customer) return refused(404, MISSING.customers);
-  const person = personOf(organization, customer);
-  const ids = person.map((row) => row.id);
-  const isHers = (customerId: string | null): boolean => customerId !== null && ids.includes(customerId);
-  const contacts = person.flatMap((row) => row.contacts as Fields[]);
-  const isOurs = ({ channel, contactKey: key }: Row): boolean =>
-    contacts.some((contact) => {
-      if (contact.identifierType !== channel || contact.key !== key) return false;
-      const owner = ownerOf(organization, contact);
-      return owner === undefined || ids.includes(owner.id);
-    });
-  const all = Object.values(organization.conversations);
-  const chains = all
-    .filter((thread) => isHers(thread.customerId) || (thread.customerId === null && isOurs(thread)))
+function recordsOf(organization: Organization, customer: Row): Record<ErasedKind, Row[]> {
+  const customers = personOf(organization, customer);
+  const isOfPerson = ({ customerId }: Row): boolean => customers.some(({ id }) => id === customerId);
+  const contacts = customers.flatMap((row) => row.contacts as Fields[]);
+  const isWithPerson = ({ customerId, channel, contactKey }: Row): boolean => {
+    const owner = ownerOf(organization, channel, contactKey);
+    return (
+      customerId === null &&
+      contacts.some(isContact(channel, contactKey)) &&
+      (!owner || customers.includes(owner))
+    );
+  };
+  const threads = Object.values(organization.conversations);
+  const chains = threads
+    .filter((thread) => isOfPerson(thread) || isWithPerson(thread))
     .map(({ chainId }) => chainId);
-  const threads = all.filter(
-    ({ chainId, customerId }) => chains.includes(chainId) && (isHers(customerId) || customerId === null),
-  );
-  const opportunities = Object.values(organization.opportunities).filter(({ customerId }) =>
-    isHers(customerId),
-  );
-  const isOfThem = ({ opportunityId }: Row) =>
-    opportunities.some((opportunity) => opportunity.id === opportunityId);
-  const quotes = Object.values(organization.quotes).filter(
-    (quote) => isHers(quote.customerId) || (quote.customerId === null && isOfThem(quote)),
-  );
-  const messages = Object.entries(organization.messages).filter(([, { conversationId }]) =>
-    threads.some((thread) => thread.id === conversationId),
-  );
-  const silent = messages.map(([name, message]): [string, Fields] => {
-    const { status, statusAt, providerName } = message.delivery;
-    const delivery = without({ status, statusAt, providerName }, (value) => value === undefined);
-    return [name, { ...message, content: '', senderName: null, delivery }];
-  });
-  const itsQuotes = quotes.map((quote) => quote.id);
-  const files = attachmentsOf(organization, itsQuotes).map((attachment) => attachment.id);
-  // What has a signed link is kept encrypted, and has no id in it.
-  const names = [...ids, ...itsQuotes];
-  const replays = Object.entries(organization.replays);
-  const kept = replays.filter(([, { text }]) => !names.some((name) => text.includes(name)));
+  const opportunities = Object.values(organization.opportunities).filter(isOfPerson);
+  return {
+    customers,
+    conversations: threads.filter(
+      (thread) => chains.includes(thread.chainId) && (isOfPerson(thread) || thread.customerId === null),
+    ),
+    opportunities,
+    quotes: Object.values(organization.quotes).filter(
+      (quote) =>
+        isOfPerson(quote) ||
+        (quote.customerId === null && opportunities.some(({ id }) => id === quote.opportunityId)),
+    ),
+  };
+}
 
-  const rows: [Kind, Row][] = [
-    ...person.map((row): [Kind, Row] => [
-      'customers',
-      { ...row, ...blank('CustomerUpdate'), archivedAt: row.archivedAt ?? NOW },
-    ]),
-    ...threads.map((row): [Kind, Row] => [
-      'conversations',
-      { ...row, contact: '', contactName: null, contactKey: null },
-    ]),
-    ...opportunities.map((row): [Kind, Row] => [
-      'opportunities',
-      {
-        ...row,
-        title: null,
-        shortRef: null,
-        destination: null,
-        checkInDate: DAY.exec(row.checkInDate ?? '')?.[0] ?? null,
-      },
-    ]),
-    ...quotes.map((row): [Kind, Row] => ['quotes', { ...row, title: '', destination: null }]),
-  ];
+export const eraseCustomer: Write = (organization, { id, generated: { erasedAt } }) => {
+  const records = recordsOf(organization, organization.customers[id] as Row);
+  const kinds = Object.keys(ERASED) as ErasedKind[];
+  const rows = kinds.flatMap((kind) =>
+    records[kind].map((row): [Kind, Row] => [kind, { ...row, ...ERASED[kind](row) }]),
+  );
+  const [customerIds, threadIds, quoteIds] = (['customers', 'conversations', 'quotes'] as const).map((kind) =>
+    records[kind].map((row) => row.id),
+  ) as [string[], string[], string[]];
+  const messages = Object.entries(organization.messages)
+    .filter(([, { conversationId }]) => threadIds.includes(conversationId))
+    .map(([name, message]): [string, Fields] => {
+      const delivery = only(message.delivery, (field) => LEFT_OF_DELIVERY.includes(field));
+      return [name, { ...message, content: '', senderName: null, delivery }];
+    });
+  const files = attachmentsOf(organization, quoteIds).map((attachment) => attachment.id);
+  const { replays } = organization;
+  // A response with a signed link is stored encrypted, so that no id is found in it.
+  const personal = Object.keys(replays).filter((name) =>
+    [...customerIds, ...quoteIds].some((personalId) => replays[name]?.text.includes(personalId)),
+  );
+
+  // A record that had nothing to erase does not count.
   const countOf = (kind: Kind) =>
     rows.filter(([of, row]) => of === kind && !isDeepStrictEqual(organization[kind][row.id], row)).length;
-  const erasure = {
-    erasedAt: made.erasedAt,
-    // What had nothing to lose does not count.
-    erased: {
-      contacts: new Set(contacts.map(({ identifierType, key }) => `${identifierType} ${key}`)).size,
-      conversations: countOf('conversations'),
-      messages: silent.filter(([name, message]) => !isDeepStrictEqual(organization.messages[name], message))
-        .length,
-      opportunities: countOf('opportunities'),
-      quotes: countOf('quotes'),
-      attachments: files.length,
-      replays: replays.length - kept.length,
-    },
+  const contacts = records.customers.flatMap((row) => row.contacts as Fields[]);
+  const erased = {
+    contacts: new Set(contacts.map(({ identifierType, key }) => `${identifierType} ${key}`)).size,
+    conversations: countOf('conversations'),
+    messages: messages.filter(([name, message]) => !isDeepStrictEqual(organization.messages[name], message))
+      .length,
+    opportunities: countOf('opportunities'),
+    quotes: countOf('quotes'),
+    attachments: files.length,
+    replays: personal.length,
   };
-  return rows.reduce((erased, [kind, row]) => withRow(erased, kind, row), {
-    ...organization,
-    messages: { ...organization.messages, ...Object.fromEntries(silent) },
-    replays: Object.fromEntries(kept),
-    attachments: without(organization.attachments, (file) => files.includes((file as Fields).id)),
-    erasures: {
-      ...Object.fromEntries(ids.map((each) => [each, { id: each, ...erasure }])),
-      ...organization.erasures,
+  const erasures = customerIds.map((customerId) => [customerId, { id: customerId, erasedAt, erased }]);
+  return withRows(
+    {
+      ...organization,
+      messages: { ...organization.messages, ...Object.fromEntries(messages) },
+      replays: only(replays, (name) => !personal.includes(name)),
+      attachments: only(organization.attachments, (file) => !files.includes(file)),
+      erasures: { ...Object.fromEntries(erasures), ...organization.erasures },
     },
-  });
-}
+    rows,
+  );
+};
