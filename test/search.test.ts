@@ -3,18 +3,18 @@ import { useDashboard } from './support/dashboard.ts';
 
 const { service, dashboard } = useDashboard();
 
-/** Whether a query finds a product with this title; it finds nothing else. */
-async function isFound(title: string, query: string, expected: boolean): Promise<void> {
+/** The query finds the product with this title, or nothing. */
+async function expectFound(title: string, query: string, isFound: boolean): Promise<void> {
   const own = await service.agency();
   const { body } = await own.post('/v1/catalog/products', { title });
   const { data, pagination } = (await own.get(`/v1/catalog/products?query=${encodeURIComponent(query)}`))
     .body;
-  expect(data).toEqual(expected ? [body] : []);
+  expect(data).toEqual(isFound ? [body] : []);
   expect(pagination.total).toBe(data.length);
 }
 
 test.each([
-  // Case and accents are folded on both sides.
+  // Case and accents are ignored in the text and in the query.
   ['Bogotá', 'bogota', true],
   ['Bogota\u0301', 'bogotá', true],
   ['Bogotá', 'Bogota\u0301', true],
@@ -36,7 +36,7 @@ test.each([
   ['Bogotá', 'bogoto', false],
   ['Bogotá', 'atogob', false],
   ['東京', '京東', false],
-  // Plain text: no character is a wildcard.
+  // No character is a wildcard.
   ['100% playa', '0% p', true],
   ['100 playa', '0% p', false],
   ['a_b', 'a_b', true],
@@ -53,7 +53,7 @@ test.each([
   ['axb', 'a.', false],
   ['a', '[ab]', false],
   ['a:*', ':*', true],
-  // Several spaces are one, and none count at the ends.
+  // Repeated spaces are one space; leading and trailing spaces are ignored.
   ['Mar y sol', 'mary', false],
   ['Mar  y', 'mar y', true],
   ['Mar y', 'mar   y', true],
@@ -61,14 +61,14 @@ test.each([
   ['Mar', ' mar ', true],
   ['a\tb', 'a\tb', true],
   ['a\tb', 'a b', false],
-])('%j found by %j: %s', isFound);
+])('the title %j is found by the query %j: %s', expectFound);
 
-test.each([1, 2, 3, 4, 50, 200])('a query of %d characters finds', (length) => {
+test.each([1, 2, 3, 4, 50, 200])('a query of %d characters finds a title that contains it', (length) => {
   const title = 'Patagonia '.repeat(25);
-  return isFound(title, title.slice(3, 3 + length), true);
+  return expectFound(title, title.slice(3, 3 + length), true);
 });
 
-test('a customer is found by its name, a date in its summary, and any part of one contact in any spelling', async () => {
+test('a customer, active or archived, is found by its name, a date in its summary, and any part of one contact in any spelling', async () => {
   const own = await service.agency();
   const sent = [
     ['whatsapp', '+52 1 (55) 1234-5678'],

@@ -5,15 +5,15 @@ import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * Seeds each mistake of this folder in a copy of the tree, and runs the model there, or the test that the patch names:
- * `npm run test:mutants`. It fails where a mistake is not seen, and where the model is red without one. Names of patches choose
- * some, and leave that out.
+ * Applies each patch of this folder to a copy of the tree, and runs the model there, or the test that the patch names:
+ * `npm run test:mutants`. It fails if a mistake is not detected, or if the model fails without one. With names of patches as
+ * arguments, it applies only these.
  */
 
 const folder = import.meta.dirname;
 const root = resolve(folder, '../..');
-/** Each has a PostgreSQL of its own. */
-const AT_ONCE = 2;
+/** Each run starts its own PostgreSQL. */
+const CONCURRENCY = 2;
 
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
   cwd: root,
@@ -22,8 +22,8 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .split('\n')
   .filter(Boolean);
 
-/** What the test says of the tree with the patch: undefined where it is green, else the step or the test that is red. */
-async function judge(patch?: string): Promise<string | undefined> {
+/** Runs the test on the tree with the patch, and returns the step or the test that fails, or undefined. */
+async function failureWith(patch?: string): Promise<string | undefined> {
   const copy = mkdtempSync(join(tmpdir(), 'crm-test-mutant-'));
   try {
     for (const file of files) cpSync(join(root, file), join(copy, file));
@@ -36,13 +36,14 @@ async function judge(patch?: string): Promise<string | undefined> {
     return undefined;
   } catch (error) {
     const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours of the report.
-    const said = (stderr + stdout).replace(/\u001b\[\d+m/g, '');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the colors of the report.
+    const report = (stderr + stdout).replace(/\u001b\[\d+m/g, '');
     const [, place] =
-      /(?:Caused by: Error|FAIL .*\.test\.ts >) *:? ?(.{0,140})/.exec(said.replace(/ FAIL .*model.*/, '')) ??
-      [];
-    if (place === undefined && !/Tests +1 failed/.test(said)) throw new Error(said.slice(-2_000));
-    return place ?? 'an operation was always refused';
+      /(?:Caused by: Error|FAIL .*\.test\.ts >) *:? ?(.{0,140})/.exec(
+        report.replace(/ FAIL .*model.*/, ''),
+      ) ?? [];
+    if (place === undefined && !/Tests +1 failed/.test(report)) throw new Error(report.slice(-2_000));
+    return place ?? 'an operation was always rejected';
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }
@@ -56,23 +57,25 @@ const patches = readdirSync(folder)
   .filter((file) => chosen.length === 0 || chosen.includes(basename(file, '.patch')));
 
 if (chosen.length === 0) {
-  const clean = await judge();
-  if (clean !== undefined) throw new Error(`The model is red without a mistake: ${clean}`);
-  say('green without a mistake');
+  const failure = await failureWith();
+  if (failure !== undefined) throw new Error(`The model fails without a mistake: ${failure}`);
+  say('The model passes without a mistake.');
 }
 
-const unseen: string[] = [];
+const undetected: string[] = [];
 const waiting = [...patches];
 await Promise.all(
-  Array.from({ length: AT_ONCE }, async () => {
+  Array.from({ length: CONCURRENCY }, async () => {
     for (let patch = waiting.shift(); patch !== undefined; patch = waiting.shift()) {
-      const seen = await judge(join(folder, patch));
-      if (seen === undefined) unseen.push(patch);
-      say(`${seen === undefined ? 'NOT SEEN' : 'seen'}  ${basename(patch, '.patch')}  ${seen ?? ''}`);
+      const failure = await failureWith(join(folder, patch));
+      if (failure === undefined) undetected.push(patch);
+      say(
+        `${failure === undefined ? 'NOT DETECTED' : 'detected'}  ${basename(patch, '.patch')}  ${failure ?? ''}`,
+      );
     }
   }),
 );
-for (const patch of unseen)
-  say(`not seen: ${patch}: ${readFileSync(join(folder, patch), 'utf8').split('\n', 1)[0]}`);
-say(`${patches.length - unseen.length} of ${patches.length} mistakes were seen`);
-process.exitCode = unseen.length > 0 ? 1 : 0;
+for (const patch of undetected)
+  say(`not detected: ${patch}: ${readFileSync(join(folder, patch), 'utf8').split('\n', 1)[0]}`);
+say(`${patches.length - undetected.length} of ${patches.length} mistakes were detected`);
+process.exitCode = undetected.length > 0 ? 1 : 0;

@@ -3,7 +3,7 @@ import { getTableColumns, getTableName } from 'drizzle-orm';
 import type pg from 'pg';
 import { tables } from '../../tools/tables-diagram.ts';
 
-/** How many records an organization is given. */
+/** The number of records of each kind in an organization. */
 type OrganizationSize = {
   customers: number;
   products: number;
@@ -12,7 +12,7 @@ type OrganizationSize = {
   quotes: number;
 };
 
-/** The number of an organization, from 1, stands for it in every id; see `recordId`. */
+/** The first organization has the number 1 in `recordId`, the next one 2. */
 export type DataSet = readonly OrganizationSize[];
 
 const KIND = {
@@ -28,7 +28,7 @@ const KIND = {
 
 const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');
 
-/** The id that the data set gives to the `n`th record, from 1, of a kind; `bench.id` in SQL. */
+/** The id of the `n`th record of a kind, from 1; `bench.id` in SQL. */
 export function recordId(kind: keyof typeof KIND, organization: number, n: number): string {
   const time = hex(1_733_011_200_000 + n * 60_000, 12);
   return `${time.slice(0, 8)}-${time.slice(8)}-7${hex(KIND[kind], 3)}-8${hex(organization, 3)}-${hex(n, 12)}`;
@@ -37,13 +37,13 @@ export function recordId(kind: keyof typeof KIND, organization: number, n: numbe
 export const organizationId = (organization: number): string =>
   recordId('organization', organization, organization);
 
-/** Words that the data set plants: `rare` in one of 400,000 records, `common` in one of five. */
+/** Words in the data set: `rare` in one of 400,000 records, `common` in one of five. */
 export const TERMS = { rare: 'Zafiro', common: 'familia' };
 
-/** A chain of three rotated threads starts at every conversation whose number has this remainder by 20. */
+/** Every 20th conversation, from this one, starts a chain of three rotated threads. */
 const CHAIN_START = 1;
 
-/** The number of a conversation that is the newest of three threads. */
+/** The number of a conversation that is the newest thread of a chain. */
 export const rotatedConversation = (index: number): number => 20 * index + CHAIN_START + 2;
 
 type Step = { what: string; sql: string };
@@ -51,13 +51,13 @@ type Step = { what: string; sql: string };
 const id = (kind: keyof typeof KIND, n = 'n'): string => `bench.id(${KIND[kind]}, org, ${n})`;
 const rows = (count: string): string => `from bench.sizes cross join lateral generate_series(1, ${count}) n`;
 const texts = (choices: readonly string[]): string => `array[${choices.map((text) => `'${text}'`).join()}]`;
-/** Some of the choices: the slice that the noise of the row chooses. */
+/** A random slice of the choices. */
 const some = (choices: readonly string[], salt: number): string =>
   `(${texts(choices)})[1 + bench.noise(org, n, ${salt}) % 3:3 + bench.noise(org, n, ${salt + 1}) % 3]`;
 const archived = (salt: number): string =>
   `case when bench.chance(2, org, n, ${salt}) then bench.touched(org, n, ${salt}) end`;
 
-/** Children as the service writes them, in the form and order of the answer. */
+/** Children as the service stores them: as JSON, with the fields in the order of the response. */
 const json = (fields: Record<string, string>): string =>
   `(select row_to_json(child) from (select ${Object.entries(fields).map(([name, value]) => `${value} as "${name}"`)}) child)`;
 
@@ -91,8 +91,8 @@ const variant = (position: number, label: string): string =>
 
 const LIVE = 'archived_at is null';
 
-/** What the service's triggers keep: they do not run while the data are loaded. */
-const SEARCHED: Record<
+/** Derived data, which triggers would write: they do not run while the data are loaded. */
+const DERIVED: Record<
   string,
   { texts: string; columns?: string[]; visible?: string; countedBy?: readonly [column: string, name: string] }
 > = {
@@ -258,14 +258,14 @@ const STEPS: readonly Step[] = [
       cross join lateral generate_series(1, message_count) m
       where ${condition}`,
   })),
-  ...Object.entries(SEARCHED).map(([table, { texts, columns = [], visible = LIVE }]) => ({
-    what: `what searches see of ${table}`,
+  ...Object.entries(DERIVED).map(([table, { texts, columns = [], visible = LIVE }]) => ({
+    what: `search documents of ${table}`,
     sql: `insert into searchable_${table} (${['organization_id', 'id', 'search', ...columns].join()})
       select ${['organization_id', 'id', `fold_text(concat_ws(chr(31), ${texts}))`, ...columns].join()} from ${table} where ${visible}`,
   })),
   {
     what: 'live counts',
-    sql: `insert into live_counts (organization_id, resource, value, slot, live) ${Object.entries(SEARCHED)
+    sql: `insert into live_counts (organization_id, resource, value, slot, live) ${Object.entries(DERIVED)
       .flatMap(([table, { visible = LIVE, countedBy }]) => {
         const count = (name: string, value: string) =>
           `select organization_id, '${name}', ${value}, 0, count(*) from ${table} where ${visible} group by 1, 3`;
@@ -279,8 +279,8 @@ const STEPS: readonly Step[] = [
   },
 ];
 
-/** Records of tables that no step above names, with what they must have. Triggers see them, and keep what searches read. */
-const OTHERS: Step[] = tables.flatMap((table) => {
+/** Records of tables that no step above fills, with their required columns. Triggers write their derived data. */
+const OTHER_STEPS: Step[] = tables.flatMap((table) => {
   const [what, columns] = [getTableName(table), getTableColumns(table)];
   if (!('archivedAt' in columns) || STEPS.some(({ sql }) => sql.includes(`insert into ${what} (`))) return [];
   const word = `case n % 5 when 0 then '${TERMS.common} ' else '' end`;
@@ -305,7 +305,7 @@ export const TENANT_TABLES = tables
 
 type Index = { name: string; definition: string };
 
-/** Indexes that are no constraint: building one over the loaded table is many times faster than keeping it row by row. */
+/** Indexes without a constraint: building one over the loaded table is many times faster than updating it for each row. */
 async function dropIndexes(client: pg.ClientBase): Promise<Index[]> {
   const { rows: indexes } = await client.query<Index>(
     `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
@@ -318,8 +318,8 @@ async function dropIndexes(client: pg.ClientBase): Promise<Index[]> {
 }
 
 /**
- * Fills a migrated, empty database. What is loaded is the same every time.
- * @param report told of each step before it starts
+ * Fills a migrated, empty database, with the same data every time.
+ * @param report called with the name of each step before it starts
  */
 export async function loadDataSet(
   client: pg.ClientBase,
@@ -337,10 +337,10 @@ export async function loadDataSet(
     "set synchronous_commit = off; set maintenance_work_mem = '512MB'; set statement_timeout = 0",
   );
   const indexes = await dropIndexes(client);
-  // The rows refer to each other rightly by construction; checking each would take longer than inserting it.
+  // All references are valid by construction; checking each would take longer than inserting its row.
   for (const [role, steps] of [
     ['replica', STEPS],
-    ['origin', OTHERS],
+    ['origin', OTHER_STEPS],
   ] as const) {
     await client.query(`set session_replication_role = ${role}`);
     for (const { what, sql } of steps) {
@@ -358,7 +358,7 @@ export async function loadDataSet(
   await client.query('reset all');
 }
 
-/** The organizations of a run, by number: the large one, then the small ones, then those of middle size. */
+/** The numbers of the organizations: the large one, then the small ones, then those of middle size. */
 export const LARGE = 1;
 const SMALL = 2;
 const SMALL_ORGANIZATIONS = 5;

@@ -2,12 +2,10 @@ import { readFileSync } from 'node:fs';
 import { newId } from '../../src/db/sql/ids.ts';
 import type { Service } from './service.ts';
 
-/** What operators run to compare. */
-
-/** The query that compares. */
+/** The query with which operators compare derived data with the records. */
 const COMPARE = readFileSync('deploy/compare.sql', 'utf8');
-/** The statement of its comment that adds what a count lacks. */
-const [ADD = ''] = /insert into live_counts.*\n-- .*/.exec(COMPARE) ?? [];
+/** The statement in its comments that repairs a count. */
+const [REPAIR = ''] = /insert into live_counts.*\n-- .*/.exec(COMPARE) ?? [];
 
 type Drift = {
   organization_id: string;
@@ -17,7 +15,7 @@ type Drift = {
   missing: string | null;
 };
 
-/** Every count, search row and contact key of the agencies that does not follow from their records, as one moment has them. */
+/** Every count, search document and contact key of the agencies that differs from their records. */
 export const findDrift = async (
   { query }: Pick<Service, 'query'>,
   ...agencies: readonly { id: string }[]
@@ -26,23 +24,23 @@ export const findDrift = async (
   return found.filter(({ organization_id }) => agencies.some(({ id }) => id === organization_id));
 };
 
-/** Adds what the count lacks. */
+/** Repairs a count. */
 export const mendCount = ({ query }: Pick<Service, 'query'>, drift: Drift): Promise<unknown> =>
   query(
-    ADD.replace('\n--', '\n')
+    REPAIR.replace('\n--', '\n')
       .replace('ORGANIZATION', drift.organization_id)
       .replace('WHAT', drift.what)
       .replace('VALUE', String(drift.value))
       .replace('MISSING', String(drift.missing)),
   );
 
-/** For SQL: the column that takes a record of the table out of lists, and a value that does, another one each time. */
+/** For SQL: a column that hides a record of the table from lists, and a new value that does so. */
 export const hidden = (table: string): { by: string; as: string } =>
   table === 'conversations' ? { by: 'continued_by', as: `'${newId()}'` } : { by: 'archived_at', as: 'now()' };
 
 /**
- * Inserts a record with the id `$2` like the one of the organization `$1` with the id `$3`; without contacts, because only the
- * service knows their keys.
+ * Copies the record `$3` of the organization `$1` to the new id `$2`. The copy has no contacts, because only the service knows their
+ * keys.
  */
 export const copyRecord = (table: string): string =>
   `insert into ${table}

@@ -3,29 +3,28 @@ import { type OrganizationScope, type Queries, scopeTo } from '../../src/db/pool
 import { bind, type Statement } from '../../src/db/sql/statement.ts';
 import { organizationId } from './dataset.ts';
 
-/** One statement, and those that follow it. */
-export type Asked = QueryConfig & { after?: readonly QueryConfig[] };
+/** A statement, and the statements that follow it in the same call. */
+export type Statements = QueryConfig & { after?: readonly QueryConfig[] };
 
-/** What a repository function asks of the database, without asking; every statement gets `answer`. */
+/** The statements of a repository function. They are not run: each returns the given rows. */
 export async function statementOf(
   organization: number,
   call: (scope: OrganizationScope) => Promise<unknown>,
-  answer: object[] = [{ id: '', body: '{}', attachments: Buffer.from('[]'), text: '{}', total: '0' }],
-): Promise<Asked> {
-  const asked: QueryConfig[] = [];
-  const ask = async <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> => {
-    asked.push(bind(statement, values));
-    // Only who asks for a total gets one.
+  rows: object[] = [{ id: '', body: '{}', attachments: Buffer.from('[]'), text: '{}', total: '0' }],
+): Promise<Statements> {
+  const statements: QueryConfig[] = [];
+  const record = async <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> => {
+    statements.push(bind(statement, values));
     const hasTotal = statement.text.includes(' as total');
-    return answer.map((row) => (hasTotal ? row : { ...row, total: undefined })) as Row[];
+    return rows.map((row) => (hasTotal ? row : { ...row, total: undefined })) as Row[];
   };
   const recorder: Queries = {
-    read: ask,
-    write: ask,
+    read: record,
+    write: record,
     transaction: (work) => work(recorder),
   };
   await call(scopeTo({ for: () => recorder }, organizationId(organization)));
-  const [statement, ...after] = asked;
-  if (!statement) throw new Error('An operation took no statement.');
+  const [statement, ...after] = statements;
+  if (!statement) throw new Error('The call ran no statement.');
   return after.length > 0 ? { ...statement, after } : statement;
 }
