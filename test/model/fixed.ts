@@ -112,35 +112,22 @@ const eachFieldAlone = (): Step[] =>
       }),
     );
 
-/** Files of two quotes, one of which goes, and the other with its person. */
-const attached = (): Step[] => {
-  const ask = requestOf(0);
-  const file = { kind: 'itinerary', fileName: 'x.pdf', mimeType: 'application/pdf', content: 'día 1' };
-  const list = [one, two].map((id) => ask('GET /v1/quotes/{quoteId}/attachments', [id]));
-  return [
-    ...[one, one, two].map((id) => ask('POST ~/quotes/{quoteId}/attachments', [id], file)),
-    ...list,
-    ask('DELETE ~/quotes/{quoteId}/attachments/{attachmentId}', [two, first('attachment')]),
-    ask('DELETE ~/quotes/{quoteId}/attachments/{attachmentId}', [one, first('attachment')]),
-    ...list,
-    requestOf(1)('GET /v1/quotes/{quoteId}/attachments', [one]),
-    ask('POST ~/customers/{customerId}/erase', [first('customers')]),
-    ...list,
-  ];
-};
-
 /** Steps that random sequences seldom contain. */
 export const rareSteps = (): Step[] => {
   const ask = requestOf(0);
-  const draft = { title: 'x', status: 'draft', opportunityId: one };
+  const list = (name: string, query: Fields): Step => ask(name, [], {}, query);
+  const openQuote = (openedAt = TIMESTAMPS[0]) => ask('POST ~/quotes/{quoteId}/opens', [one], { openedAt });
   const restores = [0, 1, 2].map((n) =>
     ask('POST ~/customers/{customerId}/restore', [{ choose: 'customers', n, isArchived: true }]),
   );
+  const message = { direction: 'inbound', messageType: 'text', createdAt: TIMESTAMPS[0] };
+  const file = { kind: 'itinerary', fileName: 'x.pdf', mimeType: 'application/pdf', content: 'día 1' };
   return [
-    // A tag, and one that has it in itself; a page that is not the first of what is searched.
-    ask('GET /v1/customers', [], {}, { tag: WORDS[0] }),
-    ask('GET /v1/customers', [], {}, { query: 'ana', offset: 1 }),
-    // Variants that change places, with a new one between them.
+    // A tag and a destination that are parts of others; a later page of a search.
+    list('GET /v1/customers', { tag: WORDS[0] }),
+    list('GET /v1/catalog/products', { destination: WORDS[1] }),
+    list('GET /v1/customers', { query: 'ana', offset: 1 }),
+    // Two variants in reverse order, with a new one between them.
     ask('PATCH ~/catalog/products/{productId}', [first('products')], {
       variants: [{ label: 'A', fromPrice: 10 }, { label: 'B' }],
     }),
@@ -153,25 +140,14 @@ export const rareSteps = (): Step[] => {
         contacts: [{ identifierType: 'whatsapp', identifierValue }],
       }),
     ),
-    // An opportunity in another sales stage: each stage has its count.
-    ask('PATCH ~/opportunities/{opportunityId}', [one], { salesStage: WORDS[1] }),
-    ...['new', WORDS[1]].map((salesStage) => ask('GET /v1/opportunities', [], {}, { salesStage })),
-    ask('GET /v1/catalog/products', [], {}, { destination: WORDS[1] }),
-    ...(['createdBefore', 'updatedBefore'] as const).map((name) =>
-      ask('GET /v1/customers', [], {}, { [name]: first('timestamp') }),
-    ),
+    // Conversations change when they get a message, long after they were created.
     ...[14, 15, 16, 17].map((n) =>
-      ask('GET /v1/conversations', [], {}, { updatedBefore: { choose: 'timestamp', n } }),
+      list('GET /v1/conversations', { updatedBefore: { choose: 'timestamp', n } }),
     ),
-    // A name is that of the latest conversation which has one; and of the contact's own type.
     ask('POST /v1/customers', [], {
       contacts: [{ identifierType: 'whatsapp', identifierValue: '+525512345678' }],
     }),
-    ...['web', 'messenger'].map((contactType) =>
-      ask('GET /v1/customers', [], {}, { contact: 'first 1', contactType }),
-    ),
-    // A conversation without a customer has the one with its contact, and is found by the contact of its channel alone.
-    // It names this contact, and not that of the other organization.
+    // A conversation without a customer gets the one with its contact, and names this contact in its own organization.
     ...([0, 1] as const).map((agency) =>
       requestOf(agency)('PUT ~/conversations/{conversationId}', [three], {
         channel: 'web',
@@ -179,55 +155,46 @@ export const rareSteps = (): Step[] => {
         contactName: WORDS[agency],
       }),
     ),
-    ...['web', 'messenger'].map((contactType) =>
-      ask('GET /v1/conversations', [], {}, { contact: 'first 1', contactType }),
-    ),
     ask('PATCH ~/opportunities/{opportunityId}', [one], {
       agentTemperature: 'hot',
       temperatureOverride: 'cold',
     }),
-    ...['hot', 'cold'].map((temperature) => ask('GET /v1/opportunities', [], {}, { temperature })),
-    // Of two that have their latest message from one moment, the order is that of their ids.
-    ask('GET /v1/conversations', [], {}, { createdSince: TIMESTAMPS[0] }),
-    ...[one, two].map((id) => ask(TRANSCRIPT, [id], {}, { before: first('message') })),
-    // Messages with one timestamp, not in the order of their ids; the first is replaced, and stays the first.
+    ...['hot', 'cold'].map((temperature) => list('GET /v1/opportunities', { temperature })),
+    // Messages with one timestamp, not in the order of their ids. The first is replaced, and stays the first.
     ask('POST ~/conversations/{conversationId}/messages', [four], {
-      data: [3, 1, 2].map((n) => ({
-        content: WORDS[n],
-        direction: 'inbound',
-        messageType: 'text',
-        createdAt: TIMESTAMPS[0],
-        id: { choose: 'message', n },
-      })),
+      data: [3, 1, 2].map((n) => ({ ...message, content: WORDS[n], id: { choose: 'message', n } })),
     }),
     ask('PUT ~/conversations/{conversationId}/messages/{messageId}', [four, { choose: 'message', n: 3 }], {
+      ...message,
       content: 'Otra',
-      direction: 'inbound',
-      messageType: 'text',
-      createdAt: TIMESTAMPS[0],
     }),
     ask(TRANSCRIPT, [four]),
-    // A thread that leaves its chain, and the one that it has left.
+    // A thread leaves its chain and returns.
     ask('PATCH ~/conversations/{conversationId}', [two], { rotatedFrom: null }),
     { agency: 0, job: 'compare' },
     ask('GET /v1/conversations'),
     ask('PATCH ~/conversations/{conversationId}', [two], { rotatedFrom: one }),
-    // What the client has already, and what it has not; an empty page too, whose filter knows no such value.
+    // Conditional reads, also of an empty page.
     ...(['current', 'weak', 'stale'] as const).flatMap((precondition) => [
-      { ...ask('GET /v1/customers', [], {}, { limit: 1 }), precondition },
-      { ...ask('GET /v1/opportunities', [], {}, { salesStage: 'none' }), precondition },
+      { ...list('GET /v1/customers', { limit: 1 }), precondition },
+      { ...list('GET /v1/opportunities', { salesStage: 'none' }), precondition },
     ]),
-    ...attached(),
-    // A product that was archived too long ago.
+    // An attachment cannot be deleted through another quote.
+    ask('POST ~/quotes/{quoteId}/attachments', [one], file),
+    ...[two, one].flatMap((id) => [
+      ask('DELETE ~/quotes/{quoteId}/attachments/{attachmentId}', [id, first('attachment')]),
+      ask('GET /v1/quotes/{quoteId}/attachments', [one]),
+    ]),
+    // The retention of an archived product has ended.
     ask('DELETE /v1/catalog/products/{productId}', [first('products')]),
     { agency: 0, sql: 'age', of: lastArchived('products'), text: '' },
     ask('POST ~/catalog/products/{productId}/restore', [lastArchived('products')]),
-    ask('GET ~/catalog/products', [], {}, { archived: 'true' }),
+    list('GET ~/catalog/products', { archived: 'true' }),
     { agency: 0, job: 'purge' },
     { agency: 0, sql: 'delete', of: first('products'), text: '' },
     { agency: 0, job: 'compare' },
-    // Archived customers come back, the erased one not; and two become one, with what each had. That stays so, also where its
-    // contacts are free again.
+    // Archived customers are restored, except erased and merged ones; merged ones not even when their contacts are free again.
+    ask('POST ~/customers/{customerId}/erase', [first('customers')]),
     ...[0, 1].map((n) =>
       ask('POST /v1/customers', [], {
         summary: WORDS[n],
@@ -248,31 +215,14 @@ export const rareSteps = (): Step[] => {
       {},
       { query: '5512' },
       { tag: 'both' },
-      ...['whatsapp', 'telefono'].map((contactType) => ({ contact: '+525512345678', contactType })),
-    ].map((query) => ask('GET ~/customers', [], {}, { ...query, archived: 'true' })),
-    // An opening that was before the last.
-    ...[TIMESTAMPS[2], TIMESTAMPS[0]].map((openedAt) =>
-      ask('POST ~/quotes/{quoteId}/opens', [one], { openedAt }),
-    ),
-    // An opportunity that is archived goes on having a customer, and a quote.
+      { contact: '+525512345678', contactType: 'whatsapp' },
+      { contact: '+525512345678', contactType: 'telefono' },
+    ].map((query) => list('GET ~/customers', { ...query, archived: 'true' })),
+    // An opening that is reported late, and a quote whose opportunity is archived.
+    openQuote(TIMESTAMPS[2]),
+    openQuote(),
     ask('DELETE ~/opportunities/{opportunityId}', [two]),
-    ask('PUT ~/quotes/{quoteId}', [two], { ...draft, opportunityId: two }),
-    // At once, some of them new.
-    {
-      agency: 0,
-      independent: ([0, 1] as const).flatMap((agency) =>
-        SHARED.map((id, n) =>
-          requestOf(agency)('PUT ~/quotes/{quoteId}', [id], { ...draft, title: WORDS[n] }),
-        ),
-      ),
-    },
-    // A draft.
-    ask('POST ~/quotes/{quoteId}/opens', [one], { openedAt: TIMESTAMPS[0] }),
-    // One key of both organizations.
-    ...([0, 1, 0, 1] as const).map((agency) => ({
-      ...requestOf(agency)('POST /v1/catalog/products', [], { title: 'x' }),
-      key: 'a',
-    })),
+    ask('PUT ~/quotes/{quoteId}', [two], { title: 'x', status: 'draft', opportunityId: two }),
     ...eachFieldAlone(),
   ];
 };
