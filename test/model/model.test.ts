@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { toSnakeCase } from 'drizzle-orm/casing';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { entityTag } from '../../rules/entity-tag.ts';
@@ -62,14 +63,15 @@ const { service, dashboard } = useDashboard(
   { now: stoppedClock, keyClock: () => keyClock },
 );
 
-const TABLES: Record<Kind, string> = {
-  products: 'products',
-  customers: 'customers',
-  stages: 'pipeline_stages',
-  members: 'team_members',
-  opportunities: 'opportunities',
-  conversations: 'conversations',
-  quotes: 'quotes',
+/** The table of each kind, and a text of it that SQL changes. */
+const TABLES: Record<Kind, { table: string; text: string }> = {
+  products: { table: 'products', text: 'title' },
+  customers: { table: 'customers', text: 'summary' },
+  stages: { table: 'pipeline_stages', text: 'name' },
+  members: { table: 'team_members', text: 'name' },
+  opportunities: { table: 'opportunities', text: 'shortRef' },
+  conversations: { table: 'conversations', text: 'contactName' },
+  quotes: { table: 'quotes', text: 'destination' },
 };
 
 const iso = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
@@ -78,7 +80,7 @@ const STORED = KINDS.map((kind) => {
   const archived = kind === 'conversations' ? 'null' : iso('archived_at');
   const published = kind === 'quotes' ? iso('published_at') : 'null';
   return `select organization_id as "organizationId", '${kind}' as kind, id, ${iso('created_at')} as "createdAt", ${iso('updated_at')} as "updatedAt",
-    ${archived} as "archivedAt", ${published} as "publishedAt" from ${TABLES[kind]} where organization_id = any($1)`;
+    ${archived} as "archivedAt", ${published} as "publishedAt" from ${TABLES[kind].table} where organization_id = any($1)`;
 }).join(' union all ');
 
 type Pair = [Organization, Organization];
@@ -352,17 +354,6 @@ async function sendCompeting(world: World, requests: readonly RequestStep[]): Pr
   throw new Error(`No order of the requests explains what they returned.\n${failures.join('\n')}`);
 }
 
-/** A text of each kind that SQL changes. */
-const TEXTS: Record<Kind, [field: string, column: string]> = {
-  products: ['title', 'title'],
-  customers: ['summary', 'summary'],
-  stages: ['name', 'name'],
-  members: ['name', 'name'],
-  opportunities: ['shortRef', 'short_ref'],
-  conversations: ['contactName', 'contact_name'],
-  quotes: ['destination', 'destination'],
-};
-
 const AGED = '2026-01-01T00:00:00.000Z';
 
 /** Runs the SQL of the step, if the record that it names is there, and returns what it makes of the organizations. */
@@ -373,12 +364,12 @@ async function runSql(world: World, { agency: index, sql, of, text }: SqlStep): 
   const row = own[kind][id];
   if (!row || (row.archivedAt === null ? ['restore', 'age'] : ['archive']).includes(sql))
     return organizations;
-  const where = 'where organization_id = $1 and id = $2';
+  const { table, text: textField } = TABLES[kind];
   const run = (statement: string, ...values: unknown[]) =>
-    service.query(`${statement} ${where}`, [agencies[index].id, id, ...values]);
+    service.query(`${statement} where organization_id = $1 and id = $2`, [agencies[index].id, id, ...values]);
 
   if (sql === 'delete') {
-    await run(`delete from ${TABLES[kind]}`);
+    await run(`delete from ${table}`);
     const { [id]: _, ...rest } = own[kind];
     return withSide(organizations, index, { ...own, [kind]: rest });
   }
@@ -390,21 +381,16 @@ async function runSql(world: World, { agency: index, sql, of, text }: SqlStep): 
         ? [{ contacts: [] }, { contacts: [], contact_keys: [], contact_search: '' }]
         : [{}, {}];
     await run(
-      `insert into ${TABLES[kind]} select (jsonb_populate_record(t, jsonb_build_object('organization_id', $3::text) || $4)).*
-       from ${TABLES[kind]} t`,
+      `insert into ${table} select (jsonb_populate_record(t, jsonb_build_object('organization_id', $3::text) || $4)).*
+       from ${table} t`,
       agencies[otherOf(index)].id,
       columns,
     );
     return withSide(organizations, otherOf(index), withRow(other, kind, { ...row, ...contacts }));
   }
-  const changes = {
-    change: [...TEXTS[kind], text],
-    archive: ['archivedAt', 'archived_at', NOW],
-    restore: ['archivedAt', 'archived_at', null],
-    age: ['archivedAt', 'archived_at', AGED],
-  } as const;
-  const [field, column, value] = changes[sql];
-  await run(`update ${TABLES[kind]} set ${column} = $3`, value === NOW ? new Date() : value);
+  const value = { change: text, archive: NOW, restore: null, age: AGED }[sql];
+  const field = sql === 'change' ? textField : 'archivedAt';
+  await run(`update ${table} set ${toSnakeCase(field)} = $3`, value === NOW ? new Date() : value);
   const changed = withRow(own, kind, { ...row, [field]: value });
   return withSide(
     organizations,

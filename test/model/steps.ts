@@ -87,10 +87,6 @@ const NAMED: Record<string, fc.Arbitrary<unknown>> = {
   offset: fc.constantFrom(0, 1, 2, 5),
   ids: choose('ids'),
   token: choose('token'),
-  createdSince: choose('timestamp'),
-  createdBefore: choose('timestamp'),
-  updatedSince: choose('timestamp'),
-  updatedBefore: choose('timestamp'),
   before: fc.oneof(choose('message'), fc.constantFrom(...TIMESTAMPS)),
   id: choose('message'),
   checkInDate: fc.constantFrom('2027-01-15', '2027-01-15, con Ana', 'enero'),
@@ -102,7 +98,9 @@ const some = <T>(value: fc.Arbitrary<T>) =>
 function arbitraryOf(name: string, unresolved: Schema): fc.Arbitrary<unknown> {
   const schema = resolved(unresolved);
   const types = [schema.type].flat();
-  const value = NAMED[name] ?? plainArbitraryOf(name, schema, types);
+  const value = /(Since|Before)$/.test(name)
+    ? choose('timestamp')
+    : (NAMED[name] ?? plainArbitraryOf(name, schema, types));
   return types.includes('null') ? some(value) : value;
 }
 
@@ -273,14 +271,14 @@ const independent = fc
   .constantFrom(...INDEPENDENT)
   .chain((path) => {
     const names = ['PUT', 'PATCH', 'DELETE'].map((method) => `${method} ${BELOW}/${path}`);
-    const drawn = ([0, 1] as const).flatMap((agency) =>
+    const requests = ([0, 1] as const).flatMap((agency) =>
       SHARED.map((id) =>
         fc
           .oneof(...names.map(requestOf))
           .map((request) => ({ ...request, agency, ids: [id] as unknown as Chosen[] })),
       ),
     );
-    return fc.tuple(...drawn);
+    return fc.tuple(...requests);
   })
   .map((requests): Step => {
     // A request that is sent again may find its own change.

@@ -18,7 +18,7 @@ import { attachmentsOf, messagesOf } from './reads.ts';
 /** What writes do to an organization. Each returns the organization after it, or a rejection. */
 
 export type Rejection = { status: number; code: string; paths?: string[] };
-export type Written = Organization | Rejection;
+type Written = Organization | Rejection;
 export type Write = (organization: Organization, request: Request) => Written;
 
 export const isRejection = (written: object): written is Rejection => 'code' in written;
