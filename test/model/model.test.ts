@@ -47,6 +47,8 @@ import { nameFromThread } from './writes.ts';
 const RUNS = Number(process.env.MODEL_RUNS ?? 10);
 const SEED = Number(process.env.MODEL_SEED ?? 20_261_123);
 const LENGTH = 150;
+/** The nightly run of 1,000 sequences takes longer than any other test. */
+const TIMEOUT = RUNS * 30_000;
 
 /** The links in two responses are the same, because the clock that signs them stands still. */
 const stoppedClock = () => 0;
@@ -463,7 +465,7 @@ test('the model has every operation of the OpenAPI documents, except those that 
 
 const COMPARE: Step = { agency: 0, job: 'compare' };
 
-test('every response is the one that the model computes', async () => {
+test('every response is the one that the model computes', { timeout: TIMEOUT }, async () => {
   const property = fc.asyncProperty(steps(LENGTH), async (sequence) => {
     const agencies = [await service.agency(), await service.agency()] as const;
     let world: World = { agencies, organizations: [EMPTY, EMPTY] };
