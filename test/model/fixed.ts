@@ -237,6 +237,8 @@ export const rareSteps = (): Step[] => {
     openQuote(),
     request('DELETE ~/opportunities/{opportunityId}', [two]),
     request('PUT ~/quotes/{quoteId}', [two], { title: 'x', status: 'draft', opportunityId: two }),
+    // Every product has been deleted above.
+    request('POST /v1/catalog/products', [], { title: 'x' }),
     ...eachFieldAlone(),
   ];
 };
