@@ -37,66 +37,66 @@ const TRANSCRIPT_RECORD = `GET ${BELOW}/conversations/{conversationId}/messages`
 
 /** Records of each kind, most of them with ids that the other organization uses too. */
 export const initialSteps = (agency: 0 | 1): Step[] => {
-  const request = requestOf(agency);
+  const send = requestOf(agency);
   const contact = { identifierType: 'web', identifierValue: 'erased' };
   const thread = { channel: 'whatsapp', contact: '+525512345678', contactName: 'Ana' };
   const message = { choose: 'message', n: 0 };
   const inbound = { direction: 'inbound', messageType: 'text', createdAt: TIMESTAMPS[1] };
   return [
     // An erased customer.
-    request('POST /v1/customers', [], { firstName: 'Eva', summary: WORDS[0], contacts: [contact] }),
-    request('POST ~/customers/{customerId}/erase', [first('customers')]),
-    request('POST ~/customers/{customerId}/erase', [lastArchived('customers')]),
-    request('GET ~/customers/{customerId}', [lastArchived('customers')]),
+    send('POST /v1/customers', [], { firstName: 'Eva', summary: WORDS[0], contacts: [contact] }),
+    send('POST ~/customers/{customerId}/erase', [first('customers')]),
+    send('POST ~/customers/{customerId}/erase', [lastArchived('customers')]),
+    send('GET ~/customers/{customerId}', [lastArchived('customers')]),
     ...[one, two].flatMap((id, n) => [
-      request('POST /v1/customers', [], {
+      send('POST /v1/customers', [], {
         firstName: 'Ana',
         lastName: WORDS[n],
         tags: [WORDS[1 - n]],
         contacts: [{ identifierType: 'web', identifierValue: `first ${n}` }],
       }),
-      request('POST /v1/catalog/products', [], { title: WORDS[n] }),
-      request('PUT ~/pipeline-stages/{pipelineStageId}', [id], { key: ['new', 'won'][n], name: 'x' }),
-      request('PUT ~/team-members/{teamMemberId}', [id], {
+      send('POST /v1/catalog/products', [], { title: WORDS[n] }),
+      send('PUT ~/pipeline-stages/{pipelineStageId}', [id], { key: ['new', 'won'][n], name: 'x' }),
+      send('PUT ~/team-members/{teamMemberId}', [id], {
         userId: 'u',
         name: 'Eva',
         email: 'eva@example.com',
       }),
-      request('PUT ~/opportunities/{opportunityId}', [id], {
+      send('PUT ~/opportunities/{opportunityId}', [id], {
         salesStage: 'new',
         customerId: first('customers'),
       }),
-      request('PUT ~/quotes/{quoteId}', [id], {
+      send('PUT ~/quotes/{quoteId}', [id], {
         title: 'x',
         destination: WORDS[n],
         status: 'published',
         opportunityId: id,
       }),
     ]),
-    request('PUT ~/conversations/{conversationId}', [one], { ...thread, customerId: first('customers') }),
-    request('PUT ~/conversations/{conversationId}', [two], {
+    send('PUT ~/conversations/{conversationId}', [one], { ...thread, customerId: first('customers') }),
+    send('PUT ~/conversations/{conversationId}', [two], {
       ...thread,
       contactName: 'Ana Peña',
       rotatedFrom: one,
     }),
-    request('PUT ~/conversations/{conversationId}', [three], { channel: 'web', contact: 'visitor' }),
+    send('PUT ~/conversations/{conversationId}', [three], { channel: 'web', contact: 'visitor' }),
     // Without a message or a name.
-    request('PUT ~/conversations/{conversationId}', [four], { ...thread, contactName: null }),
+    send('PUT ~/conversations/{conversationId}', [four], { ...thread, contactName: null }),
     ...[one, three].map((id) =>
-      request('PUT ~/conversations/{conversationId}/messages/{messageId}', [id, message], {
+      send('PUT ~/conversations/{conversationId}/messages/{messageId}', [id, message], {
         ...inbound,
         content: 'Hola',
       }),
     ),
-    request('POST ~/conversations/{conversationId}/messages', [two], {
+    send('POST ~/conversations/{conversationId}/messages', [two], {
       data: [{ ...inbound, id: message, content: 'Buenas' }],
     }),
     // A change of a contact's type alone.
-    request('PATCH /v1/customers/{customerId}', [first('customers')], {
+    send('PATCH /v1/customers/{customerId}', [first('customers')], {
       contacts: [{ identifierType: 'messenger', identifierValue: 'first 0' }],
     }),
-    request('DELETE /v1/catalog/products/{productId}', [first('products')]),
-    request('POST ~/catalog/products/{productId}/restore', [lastArchived('products')]),
+    send('DELETE /v1/catalog/products/{productId}', [first('products')]),
+    send('POST ~/catalog/products/{productId}/restore', [lastArchived('products')]),
   ];
 };
 
@@ -121,12 +121,11 @@ const eachFieldAlone = (): Step[] =>
 
 /** Steps that random sequences seldom contain. */
 export const rareSteps = (): Step[] => {
-  const request = requestOf(0);
-  const list = (name: string, query: Fields): Step => request(name, [], {}, query);
-  const openQuote = (openedAt = TIMESTAMPS[0]) =>
-    request('POST ~/quotes/{quoteId}/opens', [one], { openedAt });
+  const send = requestOf(0);
+  const list = (name: string, query: Fields): Step => send(name, [], {}, query);
+  const openQuote = (openedAt = TIMESTAMPS[0]) => send('POST ~/quotes/{quoteId}/opens', [one], { openedAt });
   const restores = [0, 1, 2].map((n) =>
-    request('POST ~/customers/{customerId}/restore', [{ choose: 'customers', n, isArchived: true }]),
+    send('POST ~/customers/{customerId}/restore', [{ choose: 'customers', n, isArchived: true }]),
   );
   const message = { direction: 'inbound', messageType: 'text', createdAt: TIMESTAMPS[0] };
   const file = { kind: 'itinerary', fileName: 'x.pdf', mimeType: 'application/pdf', content: 'día 1' };
@@ -136,15 +135,15 @@ export const rareSteps = (): Step[] => {
     list('GET /v1/catalog/products', { destination: WORDS[1] }),
     list('GET /v1/customers', { query: 'ana', offset: 1 }),
     // Two variants in reverse order, with a new one between them.
-    request('PATCH ~/catalog/products/{productId}', [first('products')], {
+    send('PATCH ~/catalog/products/{productId}', [first('products')], {
       variants: [{ label: 'A', fromPrice: 10 }, { label: 'B' }],
     }),
-    request('PATCH ~/catalog/products/{productId}', [first('products')], {
+    send('PATCH ~/catalog/products/{productId}', [first('products')], {
       variants: [{ id: { choose: 'variant', n: 1 } }, { label: 'C' }, { id: { choose: 'variant', n: 0 } }],
     }),
     // Another spelling of a number changes nothing.
     ...['+52 55 8888 7777', '+52-55-8888-7777'].map((identifierValue) =>
-      request('PATCH /v1/customers/{customerId}', [first('customers')], {
+      send('PATCH /v1/customers/{customerId}', [first('customers')], {
         contacts: [{ identifierType: 'whatsapp', identifierValue }],
       }),
     ),
@@ -152,7 +151,7 @@ export const rareSteps = (): Step[] => {
     ...[14, 15, 16, 17].map((n) =>
       list('GET /v1/conversations', { updatedBefore: { choose: 'timestamp', n } }),
     ),
-    request('POST /v1/customers', [], {
+    send('POST /v1/customers', [], {
       contacts: [{ identifierType: 'whatsapp', identifierValue: '+525512345678' }],
     }),
     // A conversation without a customer gets the one with its contact, and names this contact in its own organization.
@@ -163,65 +162,61 @@ export const rareSteps = (): Step[] => {
         contactName: WORDS[agency],
       }),
     ),
-    request('PATCH ~/opportunities/{opportunityId}', [one], {
+    send('PATCH ~/opportunities/{opportunityId}', [one], {
       agentTemperature: 'hot',
       temperatureOverride: 'cold',
     }),
     ...['hot', 'cold'].map((temperature) => list('GET /v1/opportunities', { temperature })),
     // Messages with one timestamp, not in the order of their ids. The first is replaced, and stays the first.
-    request('POST ~/conversations/{conversationId}/messages', [four], {
+    send('POST ~/conversations/{conversationId}/messages', [four], {
       data: [3, 1, 2].map((n) => ({ ...message, content: WORDS[n], id: { choose: 'message', n } })),
     }),
-    request(
-      'PUT ~/conversations/{conversationId}/messages/{messageId}',
-      [four, { choose: 'message', n: 3 }],
-      {
-        ...message,
-        content: 'Otra',
-      },
-    ),
-    request(TRANSCRIPT, [four]),
+    send('PUT ~/conversations/{conversationId}/messages/{messageId}', [four, { choose: 'message', n: 3 }], {
+      ...message,
+      content: 'Otra',
+    }),
+    send(TRANSCRIPT, [four]),
     // A thread leaves its chain and returns.
-    request('PATCH ~/conversations/{conversationId}', [two], { rotatedFrom: null }),
+    send('PATCH ~/conversations/{conversationId}', [two], { rotatedFrom: null }),
     { agency: 0, job: 'compare' },
-    request('GET /v1/conversations'),
-    request('PATCH ~/conversations/{conversationId}', [two], { rotatedFrom: one }),
+    send('GET /v1/conversations'),
+    send('PATCH ~/conversations/{conversationId}', [two], { rotatedFrom: one }),
     // Conditional reads, also of an empty page.
     ...(['current', 'weak', 'stale'] as const).flatMap((precondition) => [
       { ...list('GET /v1/customers', { limit: 1 }), precondition },
       { ...list('GET /v1/opportunities', { salesStage: 'none' }), precondition },
     ]),
     // An attachment cannot be deleted through another quote.
-    request('POST ~/quotes/{quoteId}/attachments', [one], file),
+    send('POST ~/quotes/{quoteId}/attachments', [one], file),
     ...[two, one].flatMap((id) => [
-      request('DELETE ~/quotes/{quoteId}/attachments/{attachmentId}', [id, first('attachment')]),
-      request('GET /v1/quotes/{quoteId}/attachments', [one]),
+      send('DELETE ~/quotes/{quoteId}/attachments/{attachmentId}', [id, first('attachment')]),
+      send('GET /v1/quotes/{quoteId}/attachments', [one]),
     ]),
     // The retention of an archived product has ended.
-    request('DELETE /v1/catalog/products/{productId}', [first('products')]),
+    send('DELETE /v1/catalog/products/{productId}', [first('products')]),
     { agency: 0, sql: 'age', of: lastArchived('products'), text: '' },
-    request('POST ~/catalog/products/{productId}/restore', [lastArchived('products')]),
+    send('POST ~/catalog/products/{productId}/restore', [lastArchived('products')]),
     list('GET ~/catalog/products', { archived: 'true' }),
     { agency: 0, job: 'purge' },
     { agency: 0, sql: 'delete', of: first('products'), text: '' },
     { agency: 0, job: 'compare' },
     // Archived customers are restored, except erased and merged ones; merged ones not even when their contacts are free again.
-    request('POST ~/customers/{customerId}/erase', [first('customers')]),
+    send('POST ~/customers/{customerId}/erase', [first('customers')]),
     ...[0, 1].map((n) =>
-      request('POST /v1/customers', [], {
+      send('POST /v1/customers', [], {
         summary: WORDS[n],
         tags: [WORDS[n], 'both'],
         contacts: [{ identifierType: 'web', identifierValue: `merged ${n}` }],
       }),
     ),
-    request('DELETE /v1/customers/{customerId}', [first('customers')]),
+    send('DELETE /v1/customers/{customerId}', [first('customers')]),
     ...restores,
     ...[1, 1, 2, 0].map((n) =>
-      request('POST ~/customers/{customerId}/merge', [first('customers')], {
+      send('POST ~/customers/{customerId}/merge', [first('customers')], {
         from: { choose: 'customers', n },
       }),
     ),
-    request('PATCH /v1/customers/{customerId}', [first('customers')], {
+    send('PATCH /v1/customers/{customerId}', [first('customers')], {
       contacts: [{ identifierType: 'web', identifierValue: 'alone' }],
     }),
     ...restores,
@@ -235,10 +230,10 @@ export const rareSteps = (): Step[] => {
     // An opening that is reported late, and a quote whose opportunity is archived.
     openQuote(TIMESTAMPS[2]),
     openQuote(),
-    request('DELETE ~/opportunities/{opportunityId}', [two]),
-    request('PUT ~/quotes/{quoteId}', [two], { title: 'x', status: 'draft', opportunityId: two }),
+    send('DELETE ~/opportunities/{opportunityId}', [two]),
+    send('PUT ~/quotes/{quoteId}', [two], { title: 'x', status: 'draft', opportunityId: two }),
     // Every product has been deleted above.
-    request('POST /v1/catalog/products', [], { title: 'x' }),
+    send('POST /v1/catalog/products', [], { title: 'x' }),
     ...eachFieldAlone(),
   ];
 };
