@@ -256,7 +256,7 @@ describe('crm import customers --dry-run', () => {
     expect(() => check('Unknown', {})).toThrow('minSparkle');
     for (const { created, updated } of Object.values(IMPORTED))
       for (const schema of [created, updated])
-        expect(() => schemaChecker(schemas)(schema, { nickname: 'x' })).toThrow(/is required|is unknown/);
+        expect(() => schemaChecker(schemas)(schema, { unknown: 'x' })).toThrow(/is required|is unknown/);
   });
 
   test('rejects exactly the rows of a catalog that the import rejects, variants included', async () => {
