@@ -10,6 +10,7 @@ const { service, dashboard } = useDashboard();
 test.each([
   ['a longer token', () => `Bearer ${TOKEN}x`],
   ['a shorter token', () => `Bearer ${TOKEN.slice(0, -1)}`],
+  ['the token in upper case', () => `Bearer ${TOKEN.toUpperCase()}`],
   ['the token as a password', () => `Basic ${TOKEN}`],
   ['an API key', async () => `Bearer ${(await service.agency()).key}`],
 ])('%s in Authorization is 401, also with the token in x-api-key', async (_name, write) => {

@@ -233,7 +233,11 @@ test('after SIGTERM the service is not ready but serves for SHUTDOWN_DRAIN_MS, u
   await service.until(
     'FILE_SIGNING_SECRETS is not a variable of this service. Did you mean FILE_SIGNING_SECRET?',
   );
-  const readiness = async () => (await fetch(`http://127.0.0.1:${ports.DASHBOARD_PORT}/readyz`)).status;
+  const readiness = () =>
+    fetch(`http://127.0.0.1:${ports.DASHBOARD_PORT}/readyz`).then(
+      ({ status }) => status,
+      () => 'the service has stopped',
+    );
   await expect.poll(readiness).toBe(200);
   service.child.kill('SIGTERM');
   await expect.poll(readiness, { interval: 5 }).toBe(503);
