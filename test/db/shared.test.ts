@@ -5,7 +5,7 @@ import type { Database } from '../../src/db/pool/client.ts';
 import { DatabaseTimeout } from '../../src/db/pool/errors.ts';
 import type { Queries } from '../../src/db/pool/scope.ts';
 import { type Params, prepared } from '../../src/db/sql/statement.ts';
-import { hold } from '../support/databases.ts';
+import { countAtWork, hold } from '../support/databases.ts';
 import { ownPool } from '../support/instance.ts';
 import { customer, product } from '../support/records.ts';
 import { useService } from '../support/service.ts';
@@ -22,16 +22,17 @@ const SHORT = prepared(
   { isShort: true },
 );
 
-const BREAK = prepared(
-  'test.shared_break',
-  (_: Params<object>) => sql`select pg_terminate_backend(pg_backend_pid())`,
+const BLOCKED = prepared(
+  'test.shared_blocked',
+  (_: Params<object>) =>
+    sql<{ isRead: boolean }>`select true as "isRead" from pg_advisory_xact_lock_shared(7)`,
   { isShort: true },
 );
 
 let db: Database;
 let queries: Queries;
 beforeEach(async () => {
-  db = ownPool(service, { poolSize: 100, statementTimeout: 1_000 });
+  db = ownPool(service, { poolSize: 100 });
   queries = db.for((await service.agency()).id);
 });
 
@@ -49,23 +50,26 @@ test('simultaneous reads share two connections; each gets its own rows or error,
 });
 
 test('a read that takes too long is ended in PostgreSQL too', async () => {
-  const results = Promise.allSettled([short(1, 60), short(2, 60)]);
-  await expect.poll(async () => (await sleeping()).length).toBe(2);
-  expect(await results).toMatchObject([
-    { reason: expect.any(DatabaseTimeout) },
-    { reason: expect.any(DatabaseTimeout) },
-  ]);
+  const impatient = ownPool(service, { statementTimeout: 1_000 }).for((await service.agency()).id);
+  const results = await Promise.allSettled([1, 2].map((n) => impatient.read(SHORT, { n, seconds: 600 })));
+  for (const result of results) {
+    expect(result).toMatchObject({ reason: expect.any(DatabaseTimeout) });
+    expect(result).toMatchObject({ reason: { spent: { at: 'running' } } });
+  }
   await expect.poll(sleeping).toEqual([]);
 });
 
-test('reads behind one that breaks the connection are repeated', async () => {
-  const broken = Promise.allSettled([1, 2].map(() => queries.read(BREAK, {})));
-  const behind = await Promise.all([3, 4, 6].map((n) => short(n)));
-  expect(behind.map((row) => row?.n)).toEqual([4, 3, 2]);
-  expect(await broken).toMatchObject([
-    { reason: expect.any(DatabaseTimeout) },
-    { reason: expect.any(DatabaseTimeout) },
-  ]);
+test('reads on a connection that breaks are repeated', async () => {
+  const unlock = await hold(service.ownerUrl, 'select pg_advisory_xact_lock(7)');
+  const blocked = [1, 2].map(() => queries.read(BLOCKED, {}));
+  const behind = [3, 4, 6].map((n) => short(n));
+  await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(2);
+  await service.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  await unlock();
+  expect((await Promise.all(behind)).map((row) => row?.n)).toEqual([4, 3, 2]);
+  expect(await Promise.all(blocked)).toEqual([[{ isRead: true }], [{ isRead: true }]]);
 });
 
 test('a table that stays locked delays no read of another table', async () => {
