@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import type { Queries } from '../src/db/pool/scope.ts';
+import { parseJson } from '../src/db/sql/json.ts';
+import { teamMemberRecord } from '../src/team/repository.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { member, opportunity } from './support/records.ts';
 
@@ -58,4 +61,20 @@ test('the story of a team member: the dashboard writes them, an integration list
     sellerMemberId: id,
     sellerName: 'Lucía Ríos',
   });
+});
+
+test('a PATCH is applied to a member that is archived before it and restored before its response', async () => {
+  const agency = await service.agency();
+  const { id } = await member(agency, { name: 'Lucía' });
+  await teamMemberRecord.archive(agency.scope, id);
+  const { db } = agency.scope;
+  const write: Queries['write'] = async (statement, values) => {
+    const rows = await db.write(statement, values);
+    if (rows.length === 0) await member(agency, { name: 'Sofía' }, id);
+    return rows;
+  };
+  const scope = { ...agency.scope, db: { ...db, write } };
+  const changed = parseJson(await teamMemberRecord.update(scope, id, { name: 'Mariana' }));
+  expect(changed).toMatchObject({ id, name: 'Mariana' });
+  expect((await agency.get('/v1/team')).body.data).toEqual([changed]);
 });

@@ -2,11 +2,11 @@ import { sql } from 'drizzle-orm';
 import { LostRace, type OrganizationScope } from '../pool/scope.ts';
 import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
-import type { Json } from '../sql/json.ts';
-import { assignments, columnList, rowValues, type Storable, valueList } from '../sql/row.ts';
+import { type Json, jsonRow } from '../sql/json.ts';
+import { assignments, columnList, hasValues, rowValues, type Storable, valueList } from '../sql/row.ts';
 import { nameOfParts, type Params, prepared, statementsBySet, unprepared } from '../sql/statement.ts';
 import { defineGet } from './get.ts';
-import { type RecordKey, recordOf, tableName, type View, written } from './view.ts';
+import { type RecordKey, recordNotFound, recordOf, tableName, type View, written } from './view.ts';
 
 export type Body<T> = { body: Json<T> };
 
@@ -33,6 +33,9 @@ export function defineCreate<T, Name extends string>(
   };
 }
 
+/** A record that is archived and restored between two statements is written by the next attempt. */
+const ATTEMPTS = 3;
+
 /** The function changes the fields of its input; null clears one. It throws the resource's not-found error. */
 export function defineUpdate<T, Name extends string>(
   view: View<T>,
@@ -42,18 +45,27 @@ export function defineUpdate<T, Name extends string>(
 ) {
   const allFields = Object.keys(columns) as Name[];
 
-  const statementFor = statementsBySet((fields: readonly Name[], isOnce) => {
+  const statementsFor = statementsBySet((fields: readonly Name[], isOnce) => {
     const chosen = Object.fromEntries(fields.map((field) => [field, columns[field]])) as Columns<Name>;
     const make = isOnce ? unprepared : prepared;
-    return make(
-      fields.length === allFields.length ? name : nameOfParts([name, ...fields]),
-      ($: Params<RecordKey>) => sql<Body<T>>`
+    const isWhole = fields.length === allFields.length;
+    return {
+      update: make(
+        isWhole ? name : nameOfParts([name, ...fields]),
+        ($: Params<RecordKey>) => sql<Body<T>>`
         with written as (update ${view.table} set ${assignments(chosen)} where ${recordOf(view, $)} returning *) ${written(view)}`,
-      { isOnce },
-    );
+        { isOnce },
+      ),
+      current: make(
+        isWhole ? `${name}_current` : nameOfParts([`${name}_current`, ...fields]),
+        ($: Params<RecordKey>) => sql<Body<T> & { isApplied: boolean }>`
+        select ${jsonRow(view.fields)} as body, ${hasValues(chosen)} as "isApplied" from ${view.table} where ${recordOf(view, $)}`,
+        { isOnce },
+      ),
+    };
   });
 
-  statementFor(allFields);
+  statementsFor(allFields);
 
   return async <Input extends object>(
     scope: OrganizationScope,
@@ -65,8 +77,15 @@ export function defineUpdate<T, Name extends string>(
     );
     if (!isId(id) || fields.length === 0) return get(scope, id);
     const { db, organizationId } = scope;
-    const [row] = await db.write(statementFor(fields), { ...rowValues(columns, input), organizationId, id });
-    // No row: nothing differs, or the record does not exist.
-    return row?.body ?? get(scope, id);
+    const { update, current } = statementsFor(fields);
+    const values = { ...rowValues(columns, input), organizationId, id };
+    for (let attempt = 1; ; attempt += 1) {
+      const [row] = await db.write(update, values);
+      if (row) return row.body;
+      // No row: nothing differs, or the record is not found. It may have been archived, and restored since.
+      const [stored] = await db.read(current, values);
+      if (!stored) throw recordNotFound(view, id);
+      if (stored.isApplied || attempt === ATTEMPTS) return stored.body;
+    }
   };
 }

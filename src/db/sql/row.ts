@@ -30,6 +30,15 @@ export const assignments = (columns: Columns): SQL =>
     sql`, `,
   );
 
+/** Whether the row has the values. Columns of JSON, which has no equality, are not compared. */
+export function hasValues(columns: Columns): SQL {
+  const compared = Object.entries(columns).filter(([, column]) => column.dataType !== 'json');
+  const same = compared.map(
+    ([field, column]) => sql`${column} is not distinct from ${sql.placeholder(field)}`,
+  );
+  return same.length === 0 ? sql`true` : sql.join(same, sql` and `);
+}
+
 /** A JSON array of objects as a table `sent`: the columns, and `place`, the position in the array. */
 export function sentRows(columns: Columns, json: SQLWrapper): SQL {
   const fields = Object.entries(columns).map(
