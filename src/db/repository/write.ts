@@ -33,8 +33,8 @@ export function defineCreate<T, Name extends string>(
   };
 }
 
-/** A record that is archived and restored between two statements is written by the next attempt. */
-const ATTEMPTS = 3;
+/** The second attempt writes a record that was archived and restored between two statements. A taken contact also costs it. */
+const ATTEMPTS = 2;
 
 /** The function changes the fields of its input; null clears one. It throws the resource's not-found error. */
 export function defineUpdate<T, Name extends string>(
