@@ -1,11 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { issueApiKey } from '../src/api-keys/repository.ts';
-import { openDatabase } from '../src/db/pool/client.ts';
-import { scopeTo } from '../src/db/pool/scope.ts';
-import { databaseUrl } from '../src/db/server/embedded.ts';
-import { migrateDatabase } from '../src/db/server/migrate.ts';
-import { parseJson } from '../src/db/sql/json.ts';
+import { databaseUrl, migrateDatabase, openDatabase, parseJson, scopeTo } from '../src/db/index.ts';
 import { LARGE, loadDataSet, MIDDLE, organizationId, recordId, SCALES } from '../test/support/dataset.ts';
 import type { Options } from './options.ts';
 import { type LiveIds, SIDES } from './workloads.ts';

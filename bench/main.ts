@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { startEmbeddedPostgres } from '../src/db/server/embedded.ts';
+import { startEmbeddedPostgres } from '../src/db/index.ts';
 import { LARGE } from '../test/support/dataset.ts';
 import { createDatabases, liveIdsOf, withClient } from './data.ts';
 import { machine } from './machine.ts';

@@ -2,7 +2,7 @@ import { createCatalogProduct, getCatalogProduct } from '../src/catalog/reposito
 import { CatalogProductCreate } from '../src/catalog/schema.ts';
 import { createCustomer, getCustomer, updateCustomer } from '../src/customers/repository.ts';
 import { CustomerCreate } from '../src/customers/schema.ts';
-import type { OrganizationScope } from '../src/db/pool/scope.ts';
+import type { OrganizationScope } from '../src/db/index.ts';
 import { LARGE, MIDDLE, TERMS } from '../test/support/dataset.ts';
 import { statementOf } from '../test/support/statements.ts';
 

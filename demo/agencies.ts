@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { type OrganizationScope, type Queries, scopeTo } from '../src/db/pool/scope.ts';
+import { type OrganizationScope, type Queries, scopeTo } from '../src/db/index.ts';
 import type { AttachmentDescription } from '../src/files/multipart.ts';
 import { type FileStorage, storageKey } from '../src/files/storage.ts';
 import type { StoredFile } from '../src/files/upload.ts';

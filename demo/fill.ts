@@ -1,7 +1,5 @@
 import { MAX_LIMIT } from '../src/contract/fields.ts';
-import type { Database } from '../src/db/pool/client.ts';
-import { type OrganizationScope, scopeTo } from '../src/db/pool/scope.ts';
-import { parseJson } from '../src/db/sql/json.ts';
+import { type Database, type OrganizationScope, parseJson, scopeTo } from '../src/db/index.ts';
 import type { FileStorage } from '../src/files/storage.ts';
 import { clearOrganization, hasRecords } from '../src/organizations/repository.ts';
 import { listTeamMembers } from '../src/team/repository.ts';

@@ -12,17 +12,17 @@ import { putMessages } from '../src/conversations/messages.repository.ts';
 import { contactColumns } from '../src/customers/contacts.repository.ts';
 import { customerView } from '../src/customers/repository.ts';
 import { type CustomerCreate, CustomerUpdate } from '../src/customers/schema.ts';
-import type { OrganizationScope } from '../src/db/pool/scope.ts';
-import { defineCreate } from '../src/db/repository/write.ts';
-import { columnsOf } from '../src/db/sql/field-columns.ts';
 import {
+  columnsOf,
   conversations,
   customers,
+  defineCreate,
+  type OrganizationScope,
   opportunities,
   products,
   quotes,
   teamMembers,
-} from '../src/db/tables/index.ts';
+} from '../src/db/index.ts';
 import { opportunityView } from '../src/opportunities/repository.ts';
 import { OpportunityPut } from '../src/opportunities/schema.ts';
 import { quoteView } from '../src/quotes/repository.ts';

@@ -3,7 +3,7 @@ import type { KeyCache } from './api-keys/cache.ts';
 import { catalogRoutes } from './catalog/routes.ts';
 import { conversationRoutes } from './conversations/routes.ts';
 import { customerRoutes } from './customers/routes.ts';
-import type { Database } from './db/pool/client.ts';
+import type { Database } from './db/index.ts';
 import type { FileLinks, LinkSecrets } from './files/links.ts';
 import { rejectFloods } from './http/admission.ts';
 import { respondInJson, setCacheControl } from './http/headers.ts';

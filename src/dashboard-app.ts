@@ -4,7 +4,7 @@ import { conversationDashboardRoutes } from './conversations/dashboard.ts';
 import { customerDashboardRoutes } from './customers/dashboard.ts';
 import { authenticateDashboard } from './dashboard/authentication.ts';
 import { DASHBOARD_API } from './dashboard/description.ts';
-import type { Database } from './db/pool/client.ts';
+import type { Database } from './db/index.ts';
 import type { FileLinks } from './files/links.ts';
 import type { FileStorage } from './files/storage.ts';
 import { respondInJson, setCacheControl } from './http/headers.ts';

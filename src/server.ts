@@ -7,12 +7,17 @@ import { buildApp } from './app.ts';
 import { type Config, ConfigError, misspeltVariables, readConfig } from './config.ts';
 import { randomBase62 } from './contract/base62.ts';
 import { buildDashboardApp } from './dashboard-app.ts';
-import { openDatabase } from './db/pool/client.ts';
-import { isDatabaseError, sqlState } from './db/pool/errors.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from './db/server/embedded.ts';
-import { MigrationError, migrateDatabase } from './db/server/migrate.ts';
-import { checkPooler } from './db/server/pooler.ts';
-import { checkDatabase } from './db/server/readiness.ts';
+import {
+  checkDatabase,
+  checkPooler,
+  type EmbeddedPostgres,
+  isDatabaseError,
+  MigrationError,
+  migrateDatabase,
+  openDatabase,
+  sqlState,
+  startEmbeddedPostgres,
+} from './db/index.ts';
 import { openFiles } from './files/open.ts';
 import { persistedSecret } from './files/secret.ts';
 import { listen, stopListening } from './http/connections.ts';

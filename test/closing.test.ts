@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { issueApiKey } from '../src/api-keys/repository.ts';
-import { parseJson } from '../src/db/sql/json.ts';
+import { parseJson } from '../src/db/index.ts';
 import { readDocument } from './support/contract.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { countAtWork, hold } from './support/databases.ts';

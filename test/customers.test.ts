@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createCustomer, updateCustomer } from '../src/customers/repository.ts';
-import { inTransaction, type OrganizationScope } from '../src/db/pool/scope.ts';
-import { parseJson } from '../src/db/sql/json.ts';
+import { inTransaction, type OrganizationScope, parseJson } from '../src/db/index.ts';
 import { countAtWork } from './support/databases.ts';
 import { findDrift } from './support/drift.ts';
 import { conversation, customer } from './support/records.ts';

@@ -6,7 +6,7 @@ import { getCatalogProduct, listArchivedCatalogProducts } from '../src/catalog/r
 import { getTranscript } from '../src/conversations/messages.repository.ts';
 import { listArchivedCustomers } from '../src/customers/archived.repository.ts';
 import { getCustomer } from '../src/customers/repository.ts';
-import type { OrganizationScope } from '../src/db/pool/scope.ts';
+import type { OrganizationScope } from '../src/db/index.ts';
 import type { FileLinks } from '../src/files/links.ts';
 import { sweepKeys } from '../src/http/idempotency.repository.ts';
 import { getOpportunity } from '../src/opportunities/repository.ts';

@@ -9,9 +9,7 @@ import { issueApiKey } from '../src/api-keys/repository.ts';
 import { createCatalogProduct } from '../src/catalog/repository.ts';
 import { CatalogProductCreate } from '../src/catalog/schema.ts';
 import { misspeltVariables } from '../src/config.ts';
-import { openDatabase } from '../src/db/pool/client.ts';
-import { scopeTo } from '../src/db/pool/scope.ts';
-import { parseJson } from '../src/db/sql/json.ts';
+import { openDatabase, parseJson, scopeTo } from '../src/db/index.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import {
   administer,

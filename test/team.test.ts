@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { Queries } from '../src/db/pool/scope.ts';
-import { parseJson } from '../src/db/sql/json.ts';
+import { parseJson, type Queries } from '../src/db/index.ts';
 import { teamMemberRecord } from '../src/team/repository.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { member, opportunity } from './support/records.ts';

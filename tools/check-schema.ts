@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import config from '../drizzle.config.ts';
-import { readMigrations } from '../src/db/server/migrate.ts';
+import { readMigrations } from '../src/db/index.ts';
 import * as schema from '../src/db/tables/index.ts';
 
 /** Fails if migrations/ has a file that the journal does not name, or if the migrations do not create the tables of the code. */

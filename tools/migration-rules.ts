@@ -1,4 +1,4 @@
-import type { Migration } from '../src/db/server/migrate.ts';
+import type { Migration } from '../src/db/index.ts';
 
 /** What a migration must not do to tables in use, and what to do instead. docs/releasing.md has further rules. */
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import config from '../drizzle.config.ts';
-import { readMigrations } from '../src/db/server/migrate.ts';
+import { readMigrations } from '../src/db/index.ts';
 import { dangersOf, isIndexOfTableInUse } from './migration-rules.ts';
 
 /**

@@ -3,8 +3,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { format } from 'sql-formatter';
 import { readConfig } from '../src/config.ts';
-import { embeddedUrl } from '../src/db/server/embedded.ts';
-import { allStatements, parametersOf, type Statement } from '../src/db/sql/statement.ts';
+import { allStatements, embeddedUrl, parametersOf, type Statement } from '../src/db/index.ts';
 // They compose every statement of the service.
 import '../src/app.ts';
 import '../src/dashboard-app.ts';

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient } from '../../client/src/index.ts';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
-import { parseJson } from '../../src/db/sql/json.ts';
+import { parseJson } from '../../src/db/index.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { storageKey } from '../../src/files/storage.ts';
 import { readDocument } from '../../test/support/contract.ts';

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import fastify from 'fastify';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
-import { parseJson } from '../../src/db/sql/json.ts';
+import { parseJson } from '../../src/db/index.ts';
 import { PROGRAM, startProcess } from '../../test/support/process.ts';
 import { conversation, customer, message, opportunity } from '../../test/support/records.ts';
 import { type Agency, useService } from '../../test/support/service.ts';

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from '../contract/errors.ts';
-import type { Database } from '../db/pool/client.ts';
-import { type OrganizationScope, scopeTo } from '../db/pool/scope.ts';
+import { type Database, type OrganizationScope, scopeTo } from '../db/index.ts';
 import { callerOf } from '../http/caller.ts';
 import { hasScheme, presentedKey } from '../http/credentials.ts';
 import { containsKey, isWellFormedKey } from './api-key.ts';

@@ -1,8 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { LruMap } from 'toad-cache';
 import { REJECTIONS } from '../contract/errors.ts';
-import type { Queries } from '../db/pool/scope.ts';
-import { idAmongAll } from '../db/sql/ids.ts';
+import { idAmongAll, type Queries } from '../db/index.ts';
 import { hashKey } from './api-key.ts';
 import { findKeys, type KnownKey, saveKeyUsage } from './repository.ts';
 

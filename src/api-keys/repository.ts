@@ -1,12 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { ApiError, validationFailed } from '../contract/errors.ts';
 import {
-  inTransaction,
-  type OrganizationId,
-  type OrganizationScope,
-  type Queries,
-} from '../db/pool/scope.ts';
-import {
+  apiKeys,
   columnsOf,
   defineCreate,
   defineGet,
@@ -14,18 +9,23 @@ import {
   defineLockedGet,
   defineUpdate,
   fieldsOf,
+  inTransaction,
+  issuedKeys,
   type Json,
   newestFirst,
   newId,
+  type OrganizationId,
+  type OrganizationScope,
+  organizations,
   type Params,
   parseJson,
   prepared,
+  type Queries,
   type RecordKey,
   rowOf,
   selectList,
   toJson,
-} from '../db/repository/index.ts';
-import { apiKeys, issuedKeys, organizations } from '../db/tables/index.ts';
+} from '../db/index.ts';
 import { generateKey, hashKey, visiblePartsOf } from './api-key.ts';
 import { ApiKey, ApiKeyCreate, ApiKeyListQuery, type ApiKeyRotate, ApiKeyUpdate } from './schema.ts';
 

@@ -1,7 +1,6 @@
 import { textError } from '../../rules/product-text.ts';
 import { validationFailed } from '../contract/errors.ts';
-import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
-import { type Json, parseJson } from '../db/sql/json.ts';
+import { inTransaction, type Json, type OrganizationScope, parseJson } from '../db/index.ts';
 import { pathOf } from '../http/validation.ts';
 import { lockCatalogProduct, updateCatalogProduct, updateDashboardFields } from './repository.ts';
 import type { CatalogProduct, CatalogProductDashboardUpdate, CatalogProductUpdate } from './schema.ts';

@@ -18,13 +18,14 @@ import {
   hasEntry,
   isoTime,
   type Json,
+  liveProducts,
   newestFirst,
   newId,
   type OrganizationScope,
   type Page,
   type Params,
-} from '../db/repository/index.ts';
-import { liveProducts, products } from '../db/tables/catalog.ts';
+  products,
+} from '../db/index.ts';
 import { RETENTION_DAYS, retainedSince } from './retention.ts';
 import {
   CatalogProduct,

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { validationFailed } from '../contract/errors.ts';
-import { parseJson } from '../db/sql/json.ts';
+import { parseJson } from '../db/index.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { isStrict } from '../http/ignored-parameters.ts';

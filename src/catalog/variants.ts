@@ -1,5 +1,5 @@
 import { validationFailed } from '../contract/errors.ts';
-import { newId } from '../db/sql/ids.ts';
+import { newId } from '../db/index.ts';
 import type { FieldError } from '../http/validation.ts';
 import { CatalogProductVariant, type CatalogProductVariantUpdate } from './schema.ts';
 

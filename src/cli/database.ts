@@ -1,9 +1,7 @@
 import { join } from 'node:path';
 import { ConfigError, readConfig } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
-import { type Database, openDatabase } from '../db/pool/client.ts';
-import { joinEmbeddedPostgres } from '../db/server/embedded.ts';
-import { migrateDatabase } from '../db/server/migrate.ts';
+import { type Database, joinEmbeddedPostgres, migrateDatabase, openDatabase } from '../db/index.ts';
 
 /** Wrong arguments of a command. Only the message is printed. */
 export class UsageError extends Error {}

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { readConfig } from '../config.ts';
-import type { Database } from '../db/pool/client.ts';
+import type { Database } from '../db/index.ts';
 import { openFiles } from '../files/open.ts';
 import { scopeOf } from '../organizations/repository.ts';
 import { runCommand, UsageError } from './database.ts';

@@ -1,5 +1,5 @@
 import { readConfig } from '../config.ts';
-import { distributeDatabase } from '../db/server/distribute.ts';
+import { distributeDatabase } from '../db/index.ts';
 
 try {
   const { DATABASE_DIRECT_URL, DATABASE_URL } = readConfig();

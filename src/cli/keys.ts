@@ -9,9 +9,7 @@ import {
 } from '../api-keys/repository.ts';
 import { type ApiKey, ApiKeyCreate, ApiKeyUpdate } from '../api-keys/schema.ts';
 import { MAX_LIMIT } from '../contract/fields.ts';
-import type { Database } from '../db/pool/client.ts';
-import { type OrganizationScope, scopeTo } from '../db/pool/scope.ts';
-import { type Json, parseJson } from '../db/sql/json.ts';
+import { type Database, type Json, type OrganizationScope, parseJson, scopeTo } from '../db/index.ts';
 import { validate } from '../http/validation.ts';
 import {
   allOrganizations,

@@ -2,23 +2,32 @@ import { type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { keyOnChannel } from '../../rules/contact-key.ts';
 import { type ApiError, validationFailed } from '../contract/errors.ts';
-import { isUniqueViolation } from '../db/pool/errors.ts';
-import { inTransaction, LostRace, type OrganizationScope } from '../db/pool/scope.ts';
-import { defineGet, defineLockedGet } from '../db/repository/get.ts';
-import { type Put, putSteps, referenceRejected } from '../db/repository/put.ts';
-import { type RecordKey, recordNotFound, rowOf } from '../db/repository/view.ts';
-import { columnsOf } from '../db/sql/field-columns.ts';
-import { type Json, selectList } from '../db/sql/json.ts';
-import { type Params, prepared } from '../db/sql/statement.ts';
 import {
   channelMessages,
+  columnsOf,
   conversations,
   customerContactKeys,
+  defineGet,
+  defineLockedGet,
+  inTransaction,
+  isUniqueViolation,
+  type Json,
+  LostRace,
   liveCustomers,
   newestThreads,
+  type OrganizationScope,
+  type Params,
+  type Put,
+  prepared,
+  putSteps,
+  type RecordKey,
+  recordNotFound,
+  referenceRejected,
+  rowOf,
+  selectList,
   threads,
   whatsappMessages,
-} from '../db/tables/index.ts';
+} from '../db/index.ts';
 import { conversationRecordView } from './repository.ts';
 import { ConversationPut, type ConversationRecord, type ConversationUpdate } from './schema.ts';
 

@@ -1,7 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { uuidParams } from '../dashboard/params.ts';
 import { recordRoutes } from '../dashboard/record-routes.ts';
-import { toJson } from '../db/sql/json.ts';
+import { toJson } from '../db/index.ts';
 import { putIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { json } from '../openapi/responses.ts';

@@ -1,26 +1,34 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { validationFailed } from '../contract/errors.ts';
-import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
-import type { Put } from '../db/repository/put.ts';
 import {
+  type Columns,
+  channelMessages,
+  columnList,
+  columnsOf,
+  conversations,
+  type Fields,
+  fieldsOf,
+  inTransaction,
+  isId,
+  isoTime,
+  type Json,
+  jsonOf,
+  jsonRow,
+  newestThreads,
+  type OrganizationScope,
   organizationParam,
+  type Params,
+  type Put,
+  prepared,
   type RecordKey,
   recordNotFound,
   rowOf,
+  selectList,
+  sentRows,
   tableName,
-} from '../db/repository/view.ts';
-import { type Columns, columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
-import { isId } from '../db/sql/ids.ts';
-import { type Fields, isoTime, type Json, jsonOf, jsonRow, selectList } from '../db/sql/json.ts';
-import { columnList, sentRows } from '../db/sql/row.ts';
-import { type Params, prepared } from '../db/sql/statement.ts';
-import {
-  channelMessages,
-  conversations,
-  newestThreads,
   threads,
   whatsappMessages,
-} from '../db/tables/index.ts';
+} from '../db/index.ts';
 import { dateChainStatement, holdChainsStatement } from './chains.repository.ts';
 import {
   type ConversationMessage,

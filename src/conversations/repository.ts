@@ -4,6 +4,8 @@ import { byContactKeys } from '../customers/contacts.repository.ts';
 import { customerName } from '../customers/repository.ts';
 import {
   before,
+  conversations,
+  customers,
   defineList,
   equals,
   fieldsOf,
@@ -11,14 +13,15 @@ import {
   type Json,
   named,
   newestFirst,
+  newestThreads,
   type OrganizationScope,
   organizationParam,
   type Page,
   plannedEachTime,
   recordFilters,
+  searchableConversations,
   since,
-} from '../db/repository/index.ts';
-import { conversations, customers, newestThreads, searchableConversations } from '../db/tables/index.ts';
+} from '../db/index.ts';
 import {
   Conversation,
   ConversationFilters,

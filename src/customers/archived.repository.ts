@@ -1,13 +1,22 @@
 import { sql } from 'drizzle-orm';
 import { searchedTexts } from '../../rules/contact-key.ts';
 import { ApiError } from '../contract/errors.ts';
-import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
-import { defineRestore } from '../db/repository/archive.ts';
-import { changeFilters, defineList, hasEntry, newestFirst } from '../db/repository/list.ts';
-import { organizationParam } from '../db/repository/view.ts';
-import { fieldsOf } from '../db/sql/field-columns.ts';
-import { type Json, parseJson } from '../db/sql/json.ts';
-import { customers, erasures, liveCustomers } from '../db/tables/customers.ts';
+import {
+  changeFilters,
+  customers,
+  defineList,
+  defineRestore,
+  erasures,
+  fieldsOf,
+  hasEntry,
+  type Json,
+  LostRace,
+  liveCustomers,
+  newestFirst,
+  type OrganizationScope,
+  organizationParam,
+  parseJson,
+} from '../db/index.ts';
 import { byContactKeys, claimContacts, containsText, keyOfContact } from './contacts.repository.ts';
 import { customerName, customerView, derivedFields, erasedAt, getCustomerRecord } from './repository.ts';
 import { type Customer, CustomerFilters, type CustomerListQuery, RestorableCustomer } from './schema.ts';

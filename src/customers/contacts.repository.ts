@@ -9,12 +9,18 @@ import {
   searchText,
 } from '../../rules/contact-key.ts';
 import { ApiError } from '../contract/errors.ts';
-import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
-import { contains, type Filter } from '../db/repository/list.ts';
-import { organizationParam, type RecordKey } from '../db/repository/view.ts';
-import { newId } from '../db/sql/ids.ts';
-import { type Params, prepared } from '../db/sql/statement.ts';
-import { customerContactKeys } from '../db/tables/customers.ts';
+import {
+  contains,
+  customerContactKeys,
+  type Filter,
+  LostRace,
+  newId,
+  type OrganizationScope,
+  organizationParam,
+  type Params,
+  prepared,
+  type RecordKey,
+} from '../db/index.ts';
 import type { ContactInput, CustomerContact } from './schema.ts';
 
 /**

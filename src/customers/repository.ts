@@ -1,16 +1,35 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { ApiError, notFound } from '../contract/errors.ts';
-import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
-import { defineArchive } from '../db/repository/archive.ts';
-import { defineGet, defineLockedGet } from '../db/repository/get.ts';
-import { changeFilters, defineList, hasEntry, newestFirst } from '../db/repository/list.ts';
-import { organizationParam, type RecordKey, recordOf, rowOf } from '../db/repository/view.ts';
-import { defineCreate, defineUpdate } from '../db/repository/write.ts';
-import { columnsOf, fieldsOf } from '../db/sql/field-columns.ts';
-import { isId, newId } from '../db/sql/ids.ts';
-import { isoTime, type Json, parseJson } from '../db/sql/json.ts';
-import { type Params, prepared } from '../db/sql/statement.ts';
-import { customers, erasedFiles, erasures, liveCustomers } from '../db/tables/customers.ts';
+import {
+  changeFilters,
+  columnsOf,
+  customers,
+  defineArchive,
+  defineCreate,
+  defineGet,
+  defineList,
+  defineLockedGet,
+  defineUpdate,
+  erasedFiles,
+  erasures,
+  fieldsOf,
+  hasEntry,
+  isId,
+  isoTime,
+  type Json,
+  LostRace,
+  liveCustomers,
+  newestFirst,
+  newId,
+  type OrganizationScope,
+  organizationParam,
+  type Params,
+  parseJson,
+  prepared,
+  type RecordKey,
+  recordOf,
+  rowOf,
+} from '../db/index.ts';
 import {
   byContactKeys,
   claimContacts,

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { OrganizationScope } from '../db/pool/scope.ts';
+import type { OrganizationScope } from '../db/index.ts';
 
 export type LinkedFile = { organizationId: string; attachmentId: string };
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { serviceUnavailable } from '../contract/errors.ts';
 import { UUID } from '../contract/fields.ts';
-import { isId } from '../db/sql/ids.ts';
+import { isId } from '../db/index.ts';
 import type { LinkedFile } from './links.ts';
 
 /** Stores the bytes of attachments. Keys are `organizationId/attachmentId`. */

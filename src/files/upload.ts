@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { ApiError } from '../contract/errors.ts';
-import { newId } from '../db/sql/ids.ts';
+import { newId } from '../db/index.ts';
 import { type FileStorage, storageKey } from './storage.ts';
 
 const MAX_FILE_BYTES = 25 * 1024 * 1024;

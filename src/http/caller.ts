@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { Caller } from '../db/pool/scope.ts';
+import type { Caller } from '../db/index.ts';
 
 /** `request.signal` of Fastify also aborts when the body has been read. */
 function onDisconnect({ raw: response }: FastifyReply): AbortSignal {

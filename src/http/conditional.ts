@@ -1,9 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTag } from '../../rules/entity-tag.ts';
 import { ApiError } from '../contract/errors.ts';
-import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
-import type { Put } from '../db/repository/put.ts';
-import type { Json } from '../db/sql/json.ts';
+import { inTransaction, type Json, type OrganizationScope, type Put } from '../db/index.ts';
 import { isCacheable } from './headers.ts';
 
 /** Weak comparison. A substring search is enough, because a quoted tag contains no quotes. */

@@ -16,7 +16,7 @@ import {
   isDatabaseError,
   isSafeToRepeat,
   type Phase,
-} from '../db/pool/errors.ts';
+} from '../db/index.ts';
 import { bodyHint } from './body-hint.ts';
 import { commonHeaders, JSON_TYPE } from './headers.ts';
 import { about, everySecond } from './logging.ts';

@@ -1,12 +1,12 @@
 import { type SQL, sql } from 'drizzle-orm';
 import {
+  idempotencyKeys,
   type OrganizationScope,
   type Params,
   prepared,
   type Queries,
   unprepared,
-} from '../db/repository/index.ts';
-import { idempotencyKeys } from '../db/tables/index.ts';
+} from '../db/index.ts';
 
 const RETENTION_HOURS = 24;
 

@@ -1,8 +1,7 @@
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, validationFailed } from '../contract/errors.ts';
-import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
-import type { Json } from '../db/sql/json.ts';
+import { inTransaction, type Json, type OrganizationScope } from '../db/index.ts';
 import { presentedToken } from './credentials.ts';
 import { claimKey, findResponse, storeResponse } from './idempotency.repository.ts';
 

@@ -1,8 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import pino from 'pino';
-import { DatabaseTimeout, sqlState, violatedConstraint } from '../db/pool/errors.ts';
-import type { OrganizationScope } from '../db/pool/scope.ts';
-import { isId } from '../db/sql/ids.ts';
+import { DatabaseTimeout, isId, type OrganizationScope, sqlState, violatedConstraint } from '../db/index.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

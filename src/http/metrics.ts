@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Database } from '../db/pool/client.ts';
+import type { Database } from '../db/index.ts';
 
 /** One series for all unknown paths, because clients can send any path with any method. */
 const UNKNOWN = { method: 'any', route: 'unknown' };

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler, RouteOptions } from 'fastify';
 import { z } from 'zod';
-import type { PageJson } from '../db/repository/index.ts';
+import type { PageJson } from '../db/index.ts';
 
 export function onPage(
   route: RouteOptions,

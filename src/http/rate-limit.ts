@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { LruMap } from 'toad-cache';
 import { ApiError } from '../contract/errors.ts';
-import { idAmongAll } from '../db/sql/ids.ts';
+import { idAmongAll } from '../db/index.ts';
 import { provesCopy } from './conditional.ts';
 
 declare module 'fastify' {

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify';
-import type { Database } from '../db/pool/client.ts';
+import type { Database } from '../db/index.ts';
 
 export type JobContext = {
   db: Database;

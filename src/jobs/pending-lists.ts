@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
-import type { Database } from '../db/pool/client.ts';
-import { emptyPendingLists } from '../db/server/pending-lists.ts';
+import { type Database, emptyPendingLists } from '../db/index.ts';
 
 /**
  * A trigram index (GIN) adds new entries to its pending list, which every search then scans. While this instance writes, the

@@ -1,4 +1,4 @@
-import type { Database } from '../db/pool/client.ts';
+import type { Database } from '../db/index.ts';
 import { type FileStorage, type StoredEntry, storageKey } from '../files/storage.ts';
 import { orphanedFiles } from '../quotes/attachments.repository.ts';
 import type { JobContext } from './context.ts';

@@ -1,6 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import { type OrganizationScope, type Params, prepared, tableName } from '../db/repository/index.ts';
 import {
   activeStages,
   conversations,
@@ -9,11 +8,15 @@ import {
   liveOpportunities,
   liveProducts,
   newestThreads,
+  type OrganizationScope,
   opportunities,
+  type Params,
   pipelineStages,
+  prepared,
   products,
-} from '../db/tables/index.ts';
-import type { Resource } from '../db/tables/resource.ts';
+  type Resource,
+  tableName,
+} from '../db/index.ts';
 
 /** A value that the organization uses for a field; for an id also its name. */
 export type KnownValue = { value: string; name?: string };

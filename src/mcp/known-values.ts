@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { OrganizationScope } from '../db/pool/scope.ts';
+import type { OrganizationScope } from '../db/index.ts';
 import { onPage } from '../http/pages.ts';
 import { KNOWN_VALUES, type KnownValue } from './known-values.repository.ts';
 import type { Tool } from './tools.ts';

@@ -1,29 +1,27 @@
 import { type Placeholder, sql } from 'drizzle-orm';
 import { customerName } from '../customers/repository.ts';
 import {
+  activeMembers,
+  activeStages,
   changeFilters,
   columnsOf,
   contains,
+  customers,
   defineGet,
   defineList,
   defineRecord,
   equals,
   fieldsOf,
+  liveCustomers,
+  liveOpportunities,
   named,
   newestFirst,
   type OrganizationScope,
-} from '../db/repository/index.ts';
-import {
-  activeMembers,
-  activeStages,
-  customers,
-  liveCustomers,
-  liveOpportunities,
   opportunities,
   pipelineStages,
   reportedTemperature,
   teamMembers,
-} from '../db/tables/index.ts';
+} from '../db/index.ts';
 import {
   Opportunity,
   OpportunityListQuery,

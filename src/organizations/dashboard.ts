@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { FastifyPluginCallbackZod, ZodTypeProvider } from 'fastify-type-provider-zod';
 import { OrganizationParams } from '../dashboard/params.ts';
-import type { Database } from '../db/pool/client.ts';
-import { toJson } from '../db/sql/json.ts';
+import { type Database, toJson } from '../db/index.ts';
 import { callerOf } from '../http/caller.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';

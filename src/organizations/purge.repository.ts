@@ -1,15 +1,24 @@
 import { getTableColumns, getTableName, type SQL, sql } from 'drizzle-orm';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
-import type { Queries } from '../db/pool/scope.ts';
-import { isoTime } from '../db/sql/json.ts';
-import { type Params, unprepared } from '../db/sql/statement.ts';
-import * as schema from '../db/tables/index.ts';
-import { inOrder, isDerived, type Owned, owned } from '../db/tables/owned.ts';
+import {
+  conversations,
+  inOrder,
+  isDerived,
+  isoTime,
+  liveCounts,
+  type Owned,
+  organizations,
+  owned,
+  type Params,
+  pipelineStages,
+  purgedOrganizations,
+  type Queries,
+  teamMembers,
+  unprepared,
+} from '../db/index.ts';
 import { isOver } from './repository.ts';
 
 /** Purges closed organizations in batches. Each batch commits, so an interrupted run resumes. */
-
-const { conversations, liveCounts, organizations, pipelineStages, purgedOrganizations, teamMembers } = schema;
 
 const claimStatement = unprepared(
   'organizations.claim_for_purge',

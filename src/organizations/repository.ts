@@ -1,28 +1,35 @@
 import { getTableName, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { ApiError, notFound } from '../contract/errors.ts';
-import type { Database } from '../db/pool/client.ts';
-import { type Caller, type OrganizationScope, type Queries, scopeTo } from '../db/pool/scope.ts';
 import {
+  apiKeys,
+  type Caller,
+  type Database,
   type Fields,
   fieldsOf,
+  idempotencyKeys,
+  inOrder,
+  isDerived,
   isId,
   isoTime,
   type Json,
   jsonOf,
   jsonRow,
   newId,
+  type OrganizationScope,
+  organizations,
+  owned,
   type Page,
   type PageJson,
   type Params,
   parseJson,
   prepared,
+  type Queries,
+  scopeTo,
   selectList,
   unprepared,
   written,
-} from '../db/repository/index.ts';
-import { apiKeys, idempotencyKeys, organizations } from '../db/tables/index.ts';
-import { inOrder, isDerived, owned } from '../db/tables/owned.ts';
+} from '../db/index.ts';
 import { ClosedOrganization, Organization } from './schema.ts';
 
 const RETENTION = sql.raw(`interval '30 days'`);

@@ -1,6 +1,5 @@
 import { ApiError } from '../contract/errors.ts';
-import { columnsOf, defineList, defineRecord, fieldsOf } from '../db/repository/index.ts';
-import { activeStages, pipelineStages } from '../db/tables/index.ts';
+import { activeStages, columnsOf, defineList, defineRecord, fieldsOf, pipelineStages } from '../db/index.ts';
 import { PipelineStage, PipelineStageListQuery, PipelineStagePut } from './schema.ts';
 
 const stageView = { ...activeStages, fields: fieldsOf(PipelineStage, pipelineStages) };

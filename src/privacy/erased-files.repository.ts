@@ -1,10 +1,14 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { FastifyBaseLogger } from 'fastify';
-import type { OrganizationScope, Queries } from '../db/pool/scope.ts';
-import type { RecordKey } from '../db/repository/view.ts';
-import { isId } from '../db/sql/ids.ts';
-import { type Params, unprepared } from '../db/sql/statement.ts';
-import { erasedFiles } from '../db/tables/index.ts';
+import {
+  erasedFiles,
+  isId,
+  type OrganizationScope,
+  type Params,
+  type Queries,
+  type RecordKey,
+  unprepared,
+} from '../db/index.ts';
 import { type FileStorage, storageKey } from '../files/storage.ts';
 
 /** The files of erased customers. A row stays until the storage has removed its file. */

@@ -1,10 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { customerColumns } from '../customers/repository.ts';
-import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
-import type { RecordKey } from '../db/repository/view.ts';
-import { isoTime, type Json, jsonRow } from '../db/sql/json.ts';
-import { type Params, unprepared } from '../db/sql/statement.ts';
 import {
   channelMessages,
   conversations,
@@ -12,11 +8,19 @@ import {
   erasedFiles,
   erasures,
   idempotencyKeys,
+  inTransaction,
+  isoTime,
+  type Json,
+  jsonRow,
+  type OrganizationScope,
   opportunities,
+  type Params,
   quoteAttachments,
   quotes,
+  type RecordKey,
+  unprepared,
   whatsappMessages,
-} from '../db/tables/index.ts';
+} from '../db/index.ts';
 import type { ErasedCounts, ErasedCustomer } from './schema.ts';
 import { findPerson, type Ids, lockPerson } from './ties.repository.ts';
 

@@ -7,10 +7,19 @@ import { conversationRecordView } from '../conversations/repository.ts';
 import { ConversationMessageRecord, ConversationRecord } from '../conversations/schema.ts';
 import { getCustomerRecord } from '../customers/repository.ts';
 import { CustomerRecord } from '../customers/schema.ts';
-import type { OrganizationScope } from '../db/pool/scope.ts';
-import { isoTime, type Json, jsonRow, toJson } from '../db/sql/json.ts';
-import { type Params, type Statement, unprepared } from '../db/sql/statement.ts';
-import { conversations, opportunities, quotes } from '../db/tables/index.ts';
+import {
+  conversations,
+  isoTime,
+  type Json,
+  jsonRow,
+  type OrganizationScope,
+  opportunities,
+  type Params,
+  quotes,
+  type Statement,
+  toJson,
+  unprepared,
+} from '../db/index.ts';
 import type { FileLinks } from '../files/links.ts';
 import { opportunityRecordView } from '../opportunities/repository.ts';
 import { OpportunityRecord } from '../opportunities/schema.ts';

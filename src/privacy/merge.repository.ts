@@ -3,14 +3,25 @@ import { alias } from 'drizzle-orm/pg-core';
 import { validationFailed } from '../contract/errors.ts';
 import { customerColumns, getCustomer } from '../customers/repository.ts';
 import { CUSTOMER_BOUNDS, type Customer } from '../customers/schema.ts';
-import { inTransaction, type OrganizationScope } from '../db/pool/scope.ts';
-import { referenceRejected } from '../db/repository/put.ts';
-import { keyOf, recordNotFound, recordOf, tableName } from '../db/repository/view.ts';
-import { isId } from '../db/sql/ids.ts';
-import type { Json } from '../db/sql/json.ts';
-import { columnList } from '../db/sql/row.ts';
-import { type Params, unprepared } from '../db/sql/statement.ts';
-import { conversations, customers, liveCustomers, opportunities, quotes } from '../db/tables/index.ts';
+import {
+  columnList,
+  conversations,
+  customers,
+  inTransaction,
+  isId,
+  type Json,
+  keyOf,
+  liveCustomers,
+  type OrganizationScope,
+  opportunities,
+  type Params,
+  quotes,
+  recordNotFound,
+  recordOf,
+  referenceRejected,
+  tableName,
+  unprepared,
+} from '../db/index.ts';
 import type { CustomerMerge } from './schema.ts';
 import { findPerson, lockPerson } from './ties.repository.ts';
 

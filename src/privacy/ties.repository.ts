@@ -3,18 +3,22 @@ import { type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { holdChainsStatement } from '../conversations/chains.repository.ts';
 import { type ContactKeys, sentContacts } from '../customers/contacts.repository.ts';
-import { LostRace, type OrganizationScope } from '../db/pool/scope.ts';
-import { type RecordKey, recordNotFound } from '../db/repository/view.ts';
-import { isId } from '../db/sql/ids.ts';
-import { type Params, type Statement, unprepared } from '../db/sql/statement.ts';
 import {
   conversations,
   customerContactKeys,
   customers,
+  isId,
+  LostRace,
   liveCustomers,
+  type OrganizationScope,
   opportunities,
+  type Params,
   quotes,
-} from '../db/tables/index.ts';
+  type RecordKey,
+  recordNotFound,
+  type Statement,
+  unprepared,
+} from '../db/index.ts';
 
 /** A person: the ids of a customer and of everybody merged into it, and their contact keys. */
 export type Person = ContactKeys & { organizationId: string; customers: readonly string[] };

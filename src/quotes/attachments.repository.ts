@@ -5,18 +5,21 @@ import {
   isId,
   type Json,
   keyOf,
+  liveQuotes,
   type OrganizationScope,
+  organizations,
   type Params,
   parseJson,
   prepared,
   type Queries,
+  quoteAttachments,
+  quotes,
   type RecordKey,
   recordNotFound,
   recordOf,
   selectList,
   toJson,
-} from '../db/repository/index.ts';
-import { liveQuotes, organizations, quoteAttachments, quotes } from '../db/tables/index.ts';
+} from '../db/index.ts';
 import type { FileLinks, LinkedFile } from '../files/links.ts';
 import type { AttachmentDescription } from '../files/multipart.ts';
 import type { StoredFile } from '../files/upload.ts';

@@ -4,9 +4,7 @@ import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-ty
 import type { z } from 'zod';
 import { uuidParams } from '../dashboard/params.ts';
 import { recordRoutes } from '../dashboard/record-routes.ts';
-import { isCertainlyUndone } from '../db/pool/errors.ts';
-import type { OrganizationScope } from '../db/pool/scope.ts';
-import { type Json, parseJson, toJson } from '../db/sql/json.ts';
+import { isCertainlyUndone, type Json, type OrganizationScope, parseJson, toJson } from '../db/index.ts';
 import type { FileLinks } from '../files/links.ts';
 import { type AttachmentDescription, acceptUploads, readUpload } from '../files/multipart.ts';
 import { type FileStorage, storageKey } from '../files/storage.ts';

@@ -6,31 +6,29 @@ import {
   changeFilters,
   columnsOf,
   contains,
+  customers,
   defineList,
   defineRecord,
   equals,
   fieldsOf,
   isId,
   type Json,
+  liveCustomers,
+  liveOpportunities,
+  liveQuotes,
   named,
   newestFirst,
   type OrganizationScope,
+  opportunities,
   type Params,
   prepared,
+  quotes,
   type RecordKey,
   recordNotFound,
   recordOf,
   rowOf,
   written,
-} from '../db/repository/index.ts';
-import {
-  customers,
-  liveCustomers,
-  liveOpportunities,
-  liveQuotes,
-  opportunities,
-  quotes,
-} from '../db/tables/index.ts';
+} from '../db/index.ts';
 import { Quote, QuoteListQuery, QuotePut, QuoteRecordListQuery } from './schema.ts';
 
 /** The current name, even if the customer is archived. */

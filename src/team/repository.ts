@@ -1,12 +1,13 @@
 import {
+  activeMembers,
   columnsOf,
   defineList,
   defineRecord,
   fieldsOf,
   oldestFirst,
   recordFilters,
-} from '../db/repository/index.ts';
-import { activeMembers, teamMembers } from '../db/tables/index.ts';
+  teamMembers,
+} from '../db/index.ts';
 import { TeamMember, TeamMemberListQuery, TeamMemberPut } from './schema.ts';
 
 export const memberView = { ...activeMembers, fields: fieldsOf(TeamMember, teamMembers) };

@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { distributeDatabase } from '../../src/db/server/distribute.ts';
-import { migrateDatabase, readMigrations } from '../../src/db/server/migrate.ts';
+import { distributeDatabase, migrateDatabase, readMigrations } from '../../src/db/index.ts';
 import {
   administer,
   EMPTY_TEMPLATE,

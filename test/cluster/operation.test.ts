@@ -1,5 +1,5 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { distributeDatabase } from '../../src/db/server/distribute.ts';
+import { distributeDatabase } from '../../src/db/index.ts';
 import { administer, ownClusterDatabase } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import { type DatabaseProxy, startProxy } from '../support/proxy.ts';

@@ -3,7 +3,7 @@ import { getTableName } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import type { KeyCache } from '../../src/api-keys/cache.ts';
 import { type ErrorCode, errorCodes, statusOf } from '../../src/contract/errors.ts';
-import type { Database } from '../../src/db/pool/client.ts';
+import type { Database } from '../../src/db/index.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { JOBS } from '../../src/jobs/schedule.ts';
 import { tables } from '../../tools/tables-diagram.ts';

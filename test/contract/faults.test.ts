@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Database } from '../../src/db/pool/client.ts';
-import { unprepared } from '../../src/db/sql/statement.ts';
+import { type Database, unprepared } from '../../src/db/index.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { ownInstance } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';

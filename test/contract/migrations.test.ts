@@ -2,12 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import {
-  latestMigration,
-  type Migration,
-  migrateDatabase,
-  readMigrations,
-} from '../../src/db/server/migrate.ts';
+import { latestMigration, type Migration, migrateDatabase, readMigrations } from '../../src/db/index.ts';
 import * as schema from '../../src/db/tables/index.ts';
 import { dangersOf } from '../../tools/migration-rules.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { generateKey } from '../../src/api-keys/api-key.ts';
-import { newId } from '../../src/db/sql/ids.ts';
+import { newId } from '../../src/db/index.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { attachment, conversation, customer, message, quote } from '../support/records.ts';
 import { startService, useService } from '../support/service.ts';

@@ -1,8 +1,7 @@
 import { expect, inject, test } from 'vitest';
 import { calendarDate } from '../../src/contract/fields.ts';
 import { listConversations } from '../../src/conversations/repository.ts';
-import { scopeTo } from '../../src/db/pool/scope.ts';
-import { parseJson } from '../../src/db/sql/json.ts';
+import { parseJson, scopeTo } from '../../src/db/index.ts';
 import { createOrganization, getOrganization } from '../../src/organizations/repository.ts';
 import { DAYS } from '../support/edges.ts';
 import { ownPool } from '../support/instance.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { linkLibraries, MAX_LOG_BYTES, startEmbeddedPostgres } from '../../src/db/server/embedded.ts';
+import { linkLibraries, MAX_LOG_BYTES, startEmbeddedPostgres } from '../../src/db/index.ts';
 import { administer } from '../support/databases.ts';
 
 const isRoot = process.getuid?.() === 0;

@@ -9,7 +9,7 @@ import {
   type Phase,
   sqlState,
   violatedConstraint,
-} from '../../src/db/pool/errors.ts';
+} from '../../src/db/index.ts';
 
 const fromServer = (code: string, constraint?: string) =>
   Object.assign(new Error('from PostgreSQL'), { code, severity: 'ERROR', constraint });

@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { listCustomers } from '../../src/customers/repository.ts';
-import { defineList, equals, newestFirst } from '../../src/db/repository/list.ts';
-import { fieldsOf } from '../../src/db/sql/field-columns.ts';
-import { customers, liveCustomers } from '../../src/db/tables/index.ts';
+import { customers, defineList, equals, fieldsOf, liveCustomers, newestFirst } from '../../src/db/index.ts';
 import { statementOf } from '../support/statements.ts';
 
 type Query = { offset?: number; query?: string; tag?: string };

@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/db/pool/client.ts';
-import type { Statement } from '../../src/db/sql/statement.ts';
+import { type Database, openDatabase, type Statement } from '../../src/db/index.ts';
 import { ownPool } from '../support/instance.ts';
 import { useService } from '../support/service.ts';
 

@@ -1,10 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { beforeEach, expect, test } from 'vitest';
-import type { Database } from '../../src/db/pool/client.ts';
-import { DatabaseTimeout } from '../../src/db/pool/errors.ts';
-import type { Queries } from '../../src/db/pool/scope.ts';
-import { type Params, prepared } from '../../src/db/sql/statement.ts';
+import { type Database, DatabaseTimeout, type Params, prepared, type Queries } from '../../src/db/index.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { ownPool } from '../support/instance.ts';
 import { customer, product } from '../support/records.ts';

@@ -3,19 +3,22 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { updateCatalogProduct } from '../../src/catalog/repository.ts';
 import { Customer } from '../../src/customers/schema.ts';
-import { columnsOf, fieldsOf } from '../../src/db/sql/field-columns.ts';
-import { newId } from '../../src/db/sql/ids.ts';
-import { rowValues } from '../../src/db/sql/row.ts';
 import {
   allStatements,
   bind,
+  columnsOf,
+  customers,
+  fieldsOf,
+  newId,
+  owned,
   type Params,
   prepared,
+  products,
+  rowValues,
   statementsBySet,
+  teamMembers,
   unprepared,
-} from '../../src/db/sql/statement.ts';
-import { customers, products, teamMembers } from '../../src/db/tables/index.ts';
-import { owned } from '../../src/db/tables/owned.ts';
+} from '../../src/db/index.ts';
 import { useService } from '../support/service.ts';
 import { statementOf } from '../support/statements.ts';
 // These compose every statement.

@@ -1,10 +1,14 @@
 import { sql } from 'drizzle-orm';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { notFound } from '../../src/contract/errors.ts';
-import type { Database } from '../../src/db/pool/client.ts';
-import type { Queries } from '../../src/db/pool/scope.ts';
-import { checkPooler } from '../../src/db/server/pooler.ts';
-import { type Params, prepared, unprepared } from '../../src/db/sql/statement.ts';
+import {
+  checkPooler,
+  type Database,
+  type Params,
+  prepared,
+  type Queries,
+  unprepared,
+} from '../../src/db/index.ts';
 import { pooled } from '../support/databases.ts';
 import { ownPool } from '../support/instance.ts';
 import { useService } from '../support/service.ts';

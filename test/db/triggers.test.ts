@@ -2,7 +2,7 @@ import { getTableColumns, getTableName, is } from 'drizzle-orm';
 import { PgTable } from 'drizzle-orm/pg-core';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { newId } from '../../src/db/sql/ids.ts';
+import { newId } from '../../src/db/index.ts';
 import * as schema from '../../src/db/tables/index.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { administer, withoutTriggers } from '../support/databases.ts';

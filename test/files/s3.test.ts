@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../src/config.ts';
-import { scopeTo } from '../../src/db/pool/scope.ts';
-import { newId } from '../../src/db/sql/ids.ts';
+import { newId, scopeTo } from '../../src/db/index.ts';
 import { openFiles } from '../../src/files/open.ts';
 import { openS3, type S3Options } from '../../src/files/s3.ts';
 import { storageKey } from '../../src/files/storage.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { newId } from '../../src/db/sql/ids.ts';
+import { newId } from '../../src/db/index.ts';
 import { diskStorage, storageKey } from '../../src/files/storage.ts';
 import { collect, type OpenStorage, openDiskStorage, openS3Storage } from '../support/storages.ts';
 

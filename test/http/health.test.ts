@@ -1,6 +1,5 @@
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
-import { latestMigration } from '../../src/db/server/migrate.ts';
-import { checkDatabase } from '../../src/db/server/readiness.ts';
+import { checkDatabase, latestMigration } from '../../src/db/index.ts';
 import { type HealthOptions, healthRoutes } from '../../src/http/health.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createMetrics } from '../../src/http/metrics.ts';

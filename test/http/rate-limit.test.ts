@@ -2,7 +2,7 @@ import type { RateLimiterRes } from 'rate-limiter-flexible';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { readConfig } from '../../src/config.ts';
-import { parseJson } from '../../src/db/sql/json.ts';
+import { parseJson } from '../../src/db/index.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { insured, type Limiter, memoryLimiter } from '../../src/http/rate-limit.ts';
 import { redisLimiter } from '../../src/http/redis-limiter.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { newId } from '../../src/db/sql/ids.ts';
+import { newId } from '../../src/db/index.ts';
 import { storageKey } from '../../src/files/storage.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import type { JobContext } from '../../src/jobs/context.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { Database } from '../../src/db/pool/client.ts';
+import type { Database } from '../../src/db/index.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { sweepIdempotencyKeys } from '../../src/jobs/sweep-idempotency-keys.ts';
 import { countAtWork, hold } from '../support/databases.ts';

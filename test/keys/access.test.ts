@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { issueApiKey, updateApiKey } from '../../src/api-keys/repository.ts';
 import { type ApiKeyCreate, RESOURCES } from '../../src/api-keys/schema.ts';
-import { parseJson } from '../../src/db/sql/json.ts';
+import { parseJson } from '../../src/db/index.ts';
 import { operationsOf, PUBLIC } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { customer, product } from '../support/records.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { openKeyCache } from '../../src/api-keys/cache.ts';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
-import { parseJson } from '../../src/db/sql/json.ts';
+import { parseJson } from '../../src/db/index.ts';
 import { presentedKey } from '../../src/http/credentials.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { type Agency, useService } from '../support/service.ts';

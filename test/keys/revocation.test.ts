@@ -2,8 +2,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { generateKey, hashKey } from '../../src/api-keys/api-key.ts';
 import { type KeyCache, openKeyCache } from '../../src/api-keys/cache.ts';
 import { findKeys, issueApiKey, revokeApiKey, saveKeyUsage } from '../../src/api-keys/repository.ts';
-import type { Queries } from '../../src/db/pool/scope.ts';
-import { parseJson } from '../../src/db/sql/json.ts';
+import { parseJson, type Queries } from '../../src/db/index.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { type Service, type ServiceOptions, startService, useService } from '../support/service.ts';
 

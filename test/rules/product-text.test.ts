@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_PRODUCT_TEXT, textError } from '../../rules/product-text.ts';
-import { newId } from '../../src/db/sql/ids.ts';
+import { newId } from '../../src/db/index.ts';
 import { useDashboard } from '../support/dashboard.ts';
 
 describe('textError', () => {

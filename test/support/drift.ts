@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { newId } from '../../src/db/sql/ids.ts';
+import { newId } from '../../src/db/index.ts';
 import type { Service } from './service.ts';
 
 /** The query with which operators compare derived data with the records. */

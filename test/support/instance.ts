@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { type AppOptions, buildApp } from '../../src/app.ts';
-import { type Database, type DatabaseOptions, openDatabase } from '../../src/db/pool/client.ts';
+import { type Database, type DatabaseOptions, openDatabase } from '../../src/db/index.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createMetrics } from '../../src/http/metrics.ts';

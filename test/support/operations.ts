@@ -1,11 +1,8 @@
 import { globSync } from 'node:fs';
 import { getTableName } from 'drizzle-orm';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
-import type { OrganizationScope, Queries } from '../../src/db/pool/scope.ts';
-import { newId } from '../../src/db/sql/ids.ts';
-import { parseJson } from '../../src/db/sql/json.ts';
+import { newId, type OrganizationScope, parseJson, type Queries, type Resource } from '../../src/db/index.ts';
 import * as schema from '../../src/db/tables/index.ts';
-import type { Resource } from '../../src/db/tables/resource.ts';
 import { opportunityRecord } from '../../src/opportunities/repository.ts';
 import { eraseCustomer } from '../../src/privacy/erasure.repository.ts';
 import { quoteRecord } from '../../src/quotes/repository.ts';

@@ -2,9 +2,7 @@ import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { distributeDatabase } from '../../src/db/server/distribute.ts';
-import { startEmbeddedPostgres } from '../../src/db/server/embedded.ts';
-import { migrateDatabase } from '../../src/db/server/migrate.ts';
+import { distributeDatabase, migrateDatabase, startEmbeddedPostgres } from '../../src/db/index.ts';
 import { administer, EMPTY_TEMPLATE, formCluster, serviceRole, TEMPLATE, withDatabase } from './databases.ts';
 
 /** A file system in memory. To copy a database of 700 files took 260 ms on a disk, and 17 ms here. */

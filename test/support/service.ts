@@ -7,9 +7,13 @@ import { afterAll, beforeAll, inject } from 'vitest';
 import { type KeyCache, openKeyCache } from '../../src/api-keys/cache.ts';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { buildApp } from '../../src/app.ts';
-import { type Database, openDatabase } from '../../src/db/pool/client.ts';
-import { type OrganizationScope, scopeTo } from '../../src/db/pool/scope.ts';
-import { parseJson } from '../../src/db/sql/json.ts';
+import {
+  type Database,
+  type OrganizationScope,
+  openDatabase,
+  parseJson,
+  scopeTo,
+} from '../../src/db/index.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { diskStorage, type FileStorage } from '../../src/files/storage.ts';
 import { createLogger } from '../../src/http/logging.ts';

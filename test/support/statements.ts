@@ -1,6 +1,5 @@
 import type { QueryConfig } from 'pg';
-import { type OrganizationScope, type Queries, scopeTo } from '../../src/db/pool/scope.ts';
-import { bind, type Statement } from '../../src/db/sql/statement.ts';
+import { bind, type OrganizationScope, type Queries, type Statement, scopeTo } from '../../src/db/index.ts';
 import { organizationId } from './dataset.ts';
 
 /** A statement, and the statements that follow it in the same call. */

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { scopeTo } from '../../src/db/pool/scope.ts';
+import { scopeTo } from '../../src/db/index.ts';
 import { openS3 } from '../../src/files/s3.ts';
 import { diskStorage, type FileStorage, storedEntry } from '../../src/files/storage.ts';
 import { startS3 } from './s3.ts';

@@ -4,9 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
-import { openDatabase } from '../../src/db/pool/client.ts';
-import { scopeTo } from '../../src/db/pool/scope.ts';
-import { parseJson } from '../../src/db/sql/json.ts';
+import { openDatabase, parseJson, scopeTo } from '../../src/db/index.ts';
 import { createOrganization } from '../../src/organizations/repository.ts';
 import { freePort, type ServiceProcess, startProcess } from '../support/process.ts';
 

@@ -7,11 +7,16 @@ import { hashKey } from '../../src/api-keys/api-key.ts';
 import { findKeys, issueApiKey } from '../../src/api-keys/repository.ts';
 import { listCatalogProducts } from '../../src/catalog/repository.ts';
 import { createCustomer, listCustomers, updateCustomer } from '../../src/customers/repository.ts';
-import { type Database, openDatabase } from '../../src/db/pool/client.ts';
-import { inTransaction, type OrganizationScope, scopeTo } from '../../src/db/pool/scope.ts';
-import { startEmbeddedPostgres } from '../../src/db/server/embedded.ts';
-import { migrateDatabase } from '../../src/db/server/migrate.ts';
-import { parseJson } from '../../src/db/sql/json.ts';
+import {
+  type Database,
+  inTransaction,
+  migrateDatabase,
+  type OrganizationScope,
+  openDatabase,
+  parseJson,
+  scopeTo,
+  startEmbeddedPostgres,
+} from '../../src/db/index.ts';
 import { loadDataSet, organizationId } from '../support/dataset.ts';
 import { temporaryFolder } from './instance.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
-import { migrateDatabase } from '../../src/db/server/migrate.ts';
+import { migrateDatabase } from '../../src/db/index.ts';
 import { administer, asService, serviceRole } from '../support/databases.ts';
 import { startProxy } from '../support/proxy.ts';
 import { clientOf, openAgency, openInstance, type Send, TOKEN, temporaryFolder } from './instance.ts';
