@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../src/app.ts';
 import { Environment } from '../src/config.ts';
+import { documentedError, type ErrorCode, errorCodes, statusOf } from '../src/contract/errors.ts';
 import { buildDashboardApp } from '../src/dashboard-app.ts';
-import * as schema from '../src/db/tables/index.ts';
 import { createLogger } from '../src/http/logging.ts';
 import type { Publisher } from '../src/reference/publish.ts';
 import { clientOperations, clientTypes, type DocumentedApi } from './client-types.ts';
@@ -110,17 +110,17 @@ function operationsTable(paths: DocumentedApi['paths']): string {
   return ['| path | operations |', '|---|---|', ...rows].join('\n');
 }
 
-/** A section for each not-found code of /v1, except those that have a section in the guide. */
-function notFoundSections({ components }: DocumentedApi): string {
-  const guide = readFileSync(new URL('docs/guide/errors.md', ROOT), 'utf8').replace(PART, '');
-  const codes = components.schemas.ErrorResponse?.properties?.error?.properties?.code?.examples ?? [];
-  const sections = codes.flatMap((code) => {
-    const resource = Object.values(schema).find((one) => 'notFound' in one && one.notFound.code === code);
-    if (!resource || !('notFound' in resource) || guide.includes(`### ${code}\n`)) return [];
-    const archived = 'archivedAt' in resource.table ? ', or it is archived' : '';
-    return `### ${code}\n\nStatus 404. There is no ${resource.notFound.noun} with this id in your organization${archived}.`;
+const codesIn = ({ components }: DocumentedApi): ErrorCode[] =>
+  components.schemas.ErrorResponse?.properties?.error?.properties?.code?.examples as ErrorCode[];
+
+/** A code with a section of its own in the guide is a link to it. */
+function codesTable(codes: readonly ErrorCode[]): string {
+  const guide = readFileSync(new URL('docs/guide/errors.md', ROOT), 'utf8');
+  const rows = codes.map((code) => {
+    const name = guide.includes(`### ${code}\n`) ? `[${code}](#${code.toLowerCase()})` : `\`${code}\``;
+    return `| ${name} | ${statusOf(code)} | ${documentedError(code).meaning} |`;
   });
-  return sections.join('\n\n');
+  return ['| code | status | meaning |', '|---|---|---|', ...rows].join('\n');
 }
 
 /** The OpenAPI document of an application. */
@@ -133,6 +133,8 @@ async function documentOf(app: FastifyInstance): Promise<DocumentedApi> {
 export async function generatedDocuments(): Promise<GeneratedDocument[]> {
   const document = await documentOf(await describedApp());
   const dashboard = await documentOf(await describedDashboardApp());
+  const published = codesIn(document);
+  const ofV1 = errorCodes.filter((code) => published.includes(code));
   return [
     { path: 'openapi/openapi.json', render: () => `${jsonText(document)}\n` },
     { path: 'openapi/dashboard.json', render: () => `${jsonText(dashboard)}\n` },
@@ -143,7 +145,8 @@ export async function generatedDocuments(): Promise<GeneratedDocument[]> {
       configuration: configurationTable(),
       tables: tablesTable(),
       picture: tablesDiagram(),
-      'not-found': notFoundSections(document),
+      codes: codesTable(ofV1),
+      'dashboard-codes': codesTable(errorCodes.filter((code) => !ofV1.includes(code))),
     }),
   ];
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, type ErrorValues } from '../contract/errors.ts';
 import { type Database, type OrganizationScope, scopeTo } from '../db/index.ts';
 import { callerOf } from '../http/caller.ts';
 import { hasScheme, presentedKey } from '../http/credentials.ts';
@@ -17,51 +17,33 @@ declare module 'fastify' {
   }
 }
 
-const unauthorized = (message: string): ApiError =>
-  new ApiError('UNAUTHORIZED', message, { headers: { 'www-authenticate': 'Bearer' } });
-
-const HOW = 'Send one key, as `Authorization: Bearer <key>` or as `x-api-key: <key>`.';
-
-const UNAUTHORIZED = {
-  noKey: unauthorized(`No API key was found. ${HOW}`),
-  withoutBearer: unauthorized(`Authorization contains the key without the word Bearer. ${HOW}`),
-  surplusBearer: unauthorized(`The header has one word Bearer too many before the key. ${HOW}`),
-  inAddress: unauthorized(`The key was sent in the URL, which logs record: replace the key. ${HOW}`),
-  incomplete: unauthorized(
-    'This is not a complete API key: its format or its checksum is wrong. Copy the whole key, from `tcrm_` to the last character.',
-  ),
-  notActive: unauthorized('The API key is not valid: it is unknown, expired or revoked.'),
-};
-
 const KEY_HEADERS = ['authorization', 'x-api-key'];
+
+function unauthorized(problem: ErrorValues<'UNAUTHORIZED'>): ApiError {
+  return new ApiError('UNAUTHORIZED', problem);
+}
 
 function noUsableKey({ headers, url = '' }: IncomingMessage): ApiError {
   const { authorization = '' } = headers;
-  if (containsKey(authorization) && !hasScheme(authorization)) return UNAUTHORIZED.withoutBearer;
-  if (containsKey(url)) return UNAUTHORIZED.inAddress;
+  if (containsKey(authorization) && !hasScheme(authorization)) return unauthorized('withoutBearer');
+  if (containsKey(url)) return unauthorized('inAddress');
   const [name] =
     Object.entries(headers).find(
       ([name, value]) => !KEY_HEADERS.includes(name) && containsKey(String(value)),
     ) ?? [];
-  return name === undefined
-    ? UNAUTHORIZED.noKey
-    : unauthorized(`The key was sent in the header ${name.slice(0, 64)}. ${HOW}`);
+  return unauthorized(name === undefined ? 'noKey' : { inHeader: name });
 }
 
-const ACCESS_ERRORS = {
-  read: new ApiError('KEY_READ_ONLY', 'This key can only read. Use a key with the access "write".'),
-  create: new ApiError(
-    'KEY_CREATE_ONLY',
-    'This key can only create. Use a key with the access "write" or "read".',
-  ),
-};
+const ACCESS_ERRORS = { read: 'KEY_READ_ONLY', create: 'KEY_CREATE_ONLY' } as const;
 
 const METHODS = { read: ['GET', 'HEAD'], create: ['POST'] };
 
 /** Undefined if the access of the key includes the method. */
 export function accessError(key: KnownKey | undefined, method: string): ApiError | undefined {
   const access = key?.access ?? 'read';
-  return access === 'write' || METHODS[access].includes(method) ? undefined : ACCESS_ERRORS[access];
+  return access === 'write' || METHODS[access].includes(method)
+    ? undefined
+    : new ApiError(ACCESS_ERRORS[access]);
 }
 
 /** `customers` for `/v1/customers/:customerId`. */
@@ -73,10 +55,7 @@ export const hasAccess = (key: KnownKey | undefined, resource: string): boolean 
 function rejectionFor({ apiKey, method, routeOptions }: FastifyRequest): ApiError | undefined {
   const resource = resourceOf(routeOptions.url ?? '');
   if (hasAccess(apiKey, resource)) return accessError(apiKey, method);
-  return new ApiError(
-    'KEY_RESOURCE_NOT_ALLOWED',
-    `This key has no access to ${resource}, only to ${apiKey?.resources?.join(', ')}. Use another key.`,
-  );
+  return new ApiError('KEY_RESOURCE_NOT_ALLOWED', { resource, resources: apiKey?.resources ?? [] });
 }
 
 export function rejectBeyondKey(app: FastifyInstance): void {
@@ -91,12 +70,12 @@ export function authenticate(app: FastifyInstance, { db, keys }: { db: Database;
         request.apiKey = key;
         request.scope = scopeTo(db, key.organizationId, callerOf(reply));
       }
-      done(key ? undefined : UNAUTHORIZED.notActive);
+      done(key ? undefined : unauthorized('notActive'));
     };
     const presented = presentedKey(request.raw.rawHeaders);
     if (presented === undefined) return done(noUsableKey(request.raw));
     if (!isWellFormedKey(presented))
-      return done(hasScheme(presented) ? UNAUTHORIZED.surplusBearer : UNAUTHORIZED.incomplete);
+      return done(unauthorized(hasScheme(presented) ? 'surplusBearer' : 'incomplete'));
     const found = keys.find(presented);
     if (found instanceof Promise) found.then(enter, done);
     else enter(found);

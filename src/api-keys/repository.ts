@@ -161,7 +161,7 @@ export async function updateApiKey(
     const stored = parseJson(await lockApiKey(within, id));
     if (expiresAt !== stored.expiresAt) {
       rejectPast(expiresAt, now);
-      if (stored.replacedBy !== null) throw new ApiError('API_KEY_INACTIVE', rotated(stored.replacedBy));
+      if (stored.replacedBy !== null) throw new ApiError('API_KEY_INACTIVE', { ...stored, isExpired: false });
     }
     return changeSettings(within, id, input);
   });
@@ -191,14 +191,8 @@ const replaceStatement = prepared(
     returning ${apiKeys.id}`,
 );
 
-const rotated = (replacedBy: string): string => `The key was already rotated. Key ${replacedBy} replaces it.`;
-
-function reasonInactive({ revokedAt, replacedBy, expiresAt }: ApiKey): string {
-  if (revokedAt !== null) return 'The key is revoked. Issue a new one.';
-  if (replacedBy === null || (expiresAt !== null && Date.parse(expiresAt) <= Date.now()))
-    return 'The key has expired. Issue a new one.';
-  return rotated(replacedBy);
-}
+const isExpired = ({ expiresAt }: ApiKey): boolean =>
+  expiresAt !== null && Date.parse(expiresAt) <= Date.now();
 
 /** Gives the new key the whole lifetime of the old one. */
 const renewedExpiry = ({ createdAt, expiresAt }: ApiKey, now: number): string | null =>
@@ -223,7 +217,7 @@ export const rotateApiKey = (
     const key = newKey();
     const values = { organizationId, id, replacedBy: key.id, overlapSeconds };
     const [replaced] = await db.write(replaceStatement, values);
-    if (!replaced) throw new ApiError('API_KEY_INACTIVE', reasonInactive(old));
+    if (!replaced) throw new ApiError('API_KEY_INACTIVE', { ...old, isExpired: isExpired(old) });
     return insertKey(
       within,
       { ...old, expiresAt: expiresAt === undefined ? renewedExpiry(old, now) : expiresAt },

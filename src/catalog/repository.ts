@@ -165,5 +165,5 @@ export async function restoreCatalogProduct(
   const restored = await restore(scope, id, { since: retainedSince(now) });
   if (restored) return restored;
   await getCatalogProduct(scope, id);
-  throw new ApiError('CATALOG_PRODUCT_NOT_ARCHIVED', 'The catalog product is not archived.');
+  throw new ApiError('CATALOG_PRODUCT_NOT_ARCHIVED');
 }

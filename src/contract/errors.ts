@@ -1,67 +1,278 @@
-/** Clients branch on these codes: a code never changes its name or its status. */
-const STATUS = {
-  VALIDATION_FAILED: 400,
-  UNAUTHORIZED: 401,
-  KEY_READ_ONLY: 403,
-  KEY_CREATE_ONLY: 403,
-  KEY_RESOURCE_NOT_ALLOWED: 403,
-  FILE_LINK_INVALID: 403,
-  ROUTE_NOT_FOUND: 404,
-  CATALOG_PRODUCT_NOT_FOUND: 404,
-  CUSTOMER_NOT_FOUND: 404,
-  OPPORTUNITY_NOT_FOUND: 404,
-  CONVERSATION_NOT_FOUND: 404,
-  QUOTE_NOT_FOUND: 404,
-  ORGANIZATION_NOT_FOUND: 404,
-  API_KEY_NOT_FOUND: 404,
-  TEAM_MEMBER_NOT_FOUND: 404,
-  PIPELINE_STAGE_NOT_FOUND: 404,
-  QUOTE_ATTACHMENT_NOT_FOUND: 404,
-  CUSTOMER_CONTACT_NOT_FOUND: 404,
-  CUSTOMER_CONTACT_CONFLICT: 409,
-  CUSTOMER_NOT_ARCHIVED: 409,
-  CUSTOMER_ERASED: 409,
-  CUSTOMER_MERGED: 409,
-  IDEMPOTENCY_KEY_REUSED: 409,
-  IDEMPOTENCY_IN_PROGRESS: 409,
-  ORGANIZATION_CLOSED: 409,
-  API_KEY_INACTIVE: 409,
-  CATALOG_PRODUCT_NOT_ARCHIVED: 409,
-  PIPELINE_STAGE_KEY_TAKEN: 409,
-  QUOTE_NOT_PUBLISHED: 409,
-  PRECONDITION_FAILED: 412,
-  PAYLOAD_TOO_LARGE: 413,
-  RANGE_NOT_SATISFIABLE: 416,
-  RATE_LIMIT_EXCEEDED: 429,
-  INTERNAL_ERROR: 500,
-  SERVICE_UNAVAILABLE: 503,
-} as const;
+import { EXAMPLE_ID as ID, limitRule, MAX_LIMIT, UUID } from './fields.ts';
 
-export type ErrorCode = keyof typeof STATUS;
+/**
+ * Every error: its status, and its message. Clients branch on the codes: a code never changes its name or its status. The documents
+ * and the guide are generated from this table.
+ */
+
+type ValidationError = { path: string; message: string };
+
+type TakenContact = { path: string; customerId: string };
 
 /** One validation error, or one contact that belongs to another customer. */
-export type ErrorDetail = { path: string; message: string } | { path: string; customerId: string };
+export type ErrorDetail = ValidationError | TakenContact;
+
+type Kind<Values> = {
+  status: number;
+  /** For the documents, if the message says less. */
+  meaning?: string;
+  message: string | ((values: Values) => string);
+  /** The values of the example in the documents. */
+  example?: Values;
+  details?: (values: Values) => readonly ErrorDetail[] | undefined;
+  headers?: (values: Values) => Record<string, string>;
+};
+
+const kind = <Values = undefined>(described: Kind<Values>) => described;
+
+const MAX_DETAILS = 20;
+const LIMIT_RULE = limitRule(MAX_LIMIT);
+
+type Invalid = { errors: readonly ValidationError[]; hint?: string };
+
+const HOW = 'Send one key, as `Authorization: Bearer <key>` or as `x-api-key: <key>`.';
+
+const KEY_PROBLEMS = {
+  noKey: `No API key was found. ${HOW}`,
+  withoutBearer: `Authorization contains the key without the word Bearer. ${HOW}`,
+  surplusBearer: `The header has one word Bearer too many before the key. ${HOW}`,
+  inAddress: `The key was sent in the URL, which logs record: replace the key. ${HOW}`,
+  incomplete:
+    'This is not a complete API key: its format or its checksum is wrong. Copy the whole key, from `tcrm_` to the last character.',
+  notActive: 'The API key is not valid: it is unknown, expired or revoked.',
+  noToken: 'No valid token was found. Send `Authorization: Bearer <DASHBOARD_TOKEN>`.',
+};
+
+const PRECONDITIONS = {
+  changed: 'The record has changed since you read it. Read it again and send its new ETag.',
+  noTag: 'If-Match has no entity tag. Send the ETag of the response unchanged, with its quotes.',
+  weakTag:
+    'If-Match has a weak tag (W/"…"), which never matches. A proxy that compresses responses weakens tags: read the record without Accept-Encoding and send that ETag.',
+  exists: 'The record already exists, or is archived. To replace it, omit If-None-Match.',
+  file: 'The file does not match the conditions in the headers of the request.',
+};
+
+const UNAVAILABLE = {
+  busy: 'The service cannot handle the request right now. Wait the seconds in Retry-After, then retry.',
+  unknownOutcome:
+    'The request may have been applied. Retry with the same Idempotency-Key, or read before you retry.',
+  closed: 'The dashboard API is closed: this service has no DASHBOARD_TOKEN.',
+};
+
+type Inactive = { revokedAt: string | null; replacedBy: string | null; isExpired: boolean };
+
+/** @param search the request that finds a record without its id */
+function notFound(noun: string, search?: string) {
+  return kind<{ id: string; instead?: string }>({
+    status: 404,
+    meaning: `The ${noun} does not exist in this organization.`,
+    message: ({ id, instead = '' }) => {
+      const isId = new RegExp(`^${UUID}$`).test(id);
+      const hint = isId ? instead : ` The path takes an id.${search ? ` ${search} finds the ${noun}.` : ''}`;
+      return `The ${noun} ${JSON.stringify(id.slice(0, 64))} does not exist.${hint}`;
+    },
+    example: { id: ID },
+  });
+}
+
+const notArchived = (noun: string) => kind({ status: 409, message: `The ${noun} is not archived.` });
+
+const ERRORS = {
+  VALIDATION_FAILED: kind<Invalid | string>({
+    status: 400,
+    meaning: 'The request is not valid, and nothing was changed. `details` names every validation error.',
+    // Repeats `details`, for people who see only the message.
+    message: (invalid) => {
+      if (typeof invalid === 'string') return invalid;
+      const faults = invalid.errors.slice(0, MAX_DETAILS).map(({ path, message }) => `${path} ${message}`);
+      return `The request is not valid: ${faults.join('; ')}.${invalid.hint ?? ''}`;
+    },
+    example: { errors: [{ path: 'query.limit', message: LIMIT_RULE }] },
+    details: (invalid) => (typeof invalid === 'string' ? undefined : invalid.errors.slice(0, MAX_DETAILS)),
+  }),
+  UNAUTHORIZED: kind<keyof typeof KEY_PROBLEMS | { inHeader: string }>({
+    status: 401,
+    meaning: 'No key or token was found, or it is not valid.',
+    message: (problem) =>
+      typeof problem === 'string'
+        ? KEY_PROBLEMS[problem]
+        : `The key was sent in the header ${problem.inHeader.slice(0, 64)}. ${HOW}`,
+    example: 'notActive',
+    headers: () => ({ 'www-authenticate': 'Bearer' }),
+  }),
+  KEY_READ_ONLY: kind({
+    status: 403,
+    message: 'This key can only read. Use a key with the access "write".',
+  }),
+  KEY_CREATE_ONLY: kind({
+    status: 403,
+    message: 'This key can only create. Use a key with the access "write" or "read".',
+  }),
+  KEY_RESOURCE_NOT_ALLOWED: kind<{ resource: string; resources: readonly string[] }>({
+    status: 403,
+    meaning: 'The key was issued for other resources.',
+    message: ({ resource, resources }) =>
+      `This key has no access to ${resource}, only to ${resources.join(', ')}. Use another key.`,
+    example: { resource: 'customers', resources: ['catalog'] },
+  }),
+  FILE_LINK_INVALID: kind({
+    status: 403,
+    message: 'The link has expired or is not valid. List the attachments again.',
+  }),
+  ROUTE_NOT_FOUND: kind<{ hint: string; allow?: string }>({
+    status: 404,
+    meaning: 'This operation does not exist. The message suggests similar ones.',
+    message: ({ hint }) => `This operation does not exist${hint}`,
+    example: { hint: ': /v1/quotes supports GET.' },
+    headers: ({ allow }): Record<string, string> => (allow === undefined ? {} : { allow }),
+  }),
+  CATALOG_PRODUCT_NOT_FOUND: notFound(
+    'catalog product',
+    'GET /v1/catalog/products?externalReferenceCode=… or ?query=…',
+  ),
+  CUSTOMER_NOT_FOUND: notFound('customer', 'GET /v1/customers?contact=… or ?query=…'),
+  OPPORTUNITY_NOT_FOUND: notFound('opportunity', 'GET /v1/opportunities?query=…'),
+  CONVERSATION_NOT_FOUND: notFound('conversation', 'GET /v1/conversations?query=…'),
+  QUOTE_NOT_FOUND: notFound('quote', 'GET /v1/quotes?query=…'),
+  ORGANIZATION_NOT_FOUND: { ...notFound('organization'), meaning: 'The organization does not exist.' },
+  API_KEY_NOT_FOUND: notFound('API key'),
+  TEAM_MEMBER_NOT_FOUND: notFound('team member'),
+  PIPELINE_STAGE_NOT_FOUND: notFound('pipeline stage'),
+  QUOTE_ATTACHMENT_NOT_FOUND: notFound('quote attachment'),
+  CUSTOMER_CONTACT_NOT_FOUND: notFound('customer contact'),
+  CUSTOMER_CONTACT_CONFLICT: kind<readonly TakenContact[] | 'unnamed'>({
+    status: 409,
+    meaning: 'A contact belongs to another customer; `details` names that customer.',
+    message: (taken) => {
+      if (taken === 'unnamed') return 'A contact can belong to one customer only: another customer has it.';
+      const list = taken
+        .map(({ path, customerId }) => `${path} belongs to customer ${customerId}`)
+        .join('; ');
+      return `A contact can belong to one customer only: ${list}.`;
+    },
+    example: [{ path: 'body.contacts[0]', customerId: ID }],
+    details: (taken) => (taken === 'unnamed' ? undefined : taken),
+  }),
+  CUSTOMER_NOT_ARCHIVED: notArchived('customer'),
+  CUSTOMER_ERASED: kind({
+    status: 409,
+    message: 'The customer was erased: nothing is left to restore.',
+  }),
+  CUSTOMER_MERGED: kind<{ mergedInto: string }>({
+    status: 409,
+    meaning: 'The customer was merged into another customer.',
+    message: ({ mergedInto }) => `The customer was merged into customer ${mergedInto}.`,
+    example: { mergedInto: ID },
+  }),
+  IDEMPOTENCY_KEY_REUSED: kind<{ part: string }>({
+    status: 409,
+    message: ({ part }) =>
+      `This Idempotency-Key was already used with a different ${part}. Use a new key for a new request.`,
+    example: { part: 'body' },
+  }),
+  IDEMPOTENCY_IN_PROGRESS: kind({
+    status: 409,
+    message: 'The first request with this Idempotency-Key is still running. Retry in 1 s.',
+    headers: () => ({ 'retry-after': '1' }),
+  }),
+  ORGANIZATION_CLOSED: kind({ status: 409, message: 'The organization is closed. Reopen it to write.' }),
+  API_KEY_INACTIVE: kind<Inactive>({
+    status: 409,
+    meaning: 'The key is revoked, expired or already rotated.',
+    message: ({ revokedAt, replacedBy, isExpired }) => {
+      if (revokedAt !== null) return 'The key is revoked. Issue a new one.';
+      if (replacedBy === null || isExpired) return 'The key has expired. Issue a new one.';
+      return `The key was already rotated. Key ${replacedBy} replaces it.`;
+    },
+    example: { revokedAt: null, replacedBy: ID, isExpired: false },
+  }),
+  CATALOG_PRODUCT_NOT_ARCHIVED: notArchived('catalog product'),
+  PIPELINE_STAGE_KEY_TAKEN: kind<{ key: unknown }>({
+    status: 409,
+    meaning: 'Another stage has the key.',
+    message: ({ key }) => `Another stage has the key ${JSON.stringify(key)}.`,
+    example: { key: 'negotiation' },
+  }),
+  QUOTE_NOT_PUBLISHED: kind({
+    status: 409,
+    message: 'The quote is not published: its customer cannot open it.',
+  }),
+  PRECONDITION_FAILED: kind<keyof typeof PRECONDITIONS>({
+    status: 412,
+    message: (reason) => PRECONDITIONS[reason],
+    example: 'changed',
+  }),
+  PAYLOAD_TOO_LARGE: kind<{ part: 'body' | 'file'; limit: string }>({
+    status: 413,
+    meaning: 'The body is larger than 1 MiB, or an uploaded file than 25 MiB.',
+    message: ({ part, limit }) => `The ${part} is larger than ${limit}.`,
+    example: { part: 'body', limit: '1 MiB' },
+  }),
+  RANGE_NOT_SATISFIABLE: kind<{ contentRange: string }>({
+    status: 416,
+    message: () => 'The range begins after the end of the file. Content-Range has the size of the file.',
+    example: { contentRange: 'bytes */2866' },
+    headers: ({ contentRange }) => ({ 'content-range': contentRange }),
+  }),
+  RATE_LIMIT_EXCEEDED: kind<{ limit: number; reset: number }>({
+    status: 429,
+    meaning: 'The API key exceeded its limit of requests per minute. Retry after the seconds in Retry-After.',
+    message: ({ limit, reset }) =>
+      `The API key exceeded its limit of ${limit} requests per minute. Retry in ${reset} s.`,
+    example: { limit: 6000, reset: 12 },
+    headers: ({ reset }) => ({ 'retry-after': String(reset) }),
+  }),
+  INTERNAL_ERROR: kind({
+    status: 500,
+    message: 'Internal error in the service. Report the X-Request-Id.',
+  }),
+  SERVICE_UNAVAILABLE: kind<keyof typeof UNAVAILABLE>({
+    status: 503,
+    message: (reason) => UNAVAILABLE[reason],
+    example: 'busy',
+    headers: (reason) => ({ 'retry-after': reason === 'closed' ? '60' : '1' }),
+  }),
+};
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** Codes of a record that is not found by its id. */
+export type NotFoundCode = {
+  [Code in ErrorCode]: (typeof ERRORS)[Code] extends ReturnType<typeof notFound> ? Code : never;
+}[ErrorCode];
+
+export type ErrorValues<Code extends ErrorCode> =
+  (typeof ERRORS)[Code] extends Kind<infer Values> ? Values : never;
 
 export type ErrorBody = { error: { code: ErrorCode; message: string; details?: readonly ErrorDetail[] } };
 
-export class ApiError extends Error {
-  readonly code: ErrorCode;
+const kindOf = (code: ErrorCode): Kind<unknown> => ERRORS[code] as Kind<unknown>;
+
+export const errorCodes = Object.keys(ERRORS) as ErrorCode[];
+
+export const statusOf = (code: ErrorCode): number => kindOf(code).status;
+
+export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
+  readonly code: Code;
   readonly details: readonly ErrorDetail[] | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
+  /** @param values what the message of the code needs */
   constructor(
-    code: ErrorCode,
-    message: string,
-    options: { details?: readonly ErrorDetail[]; headers?: Record<string, string>; cause?: unknown } = {},
+    code: Code,
+    ...[values, options]: undefined extends ErrorValues<Code>
+      ? [values?: undefined, options?: { cause?: unknown }]
+      : [values: ErrorValues<Code>, options?: { cause?: unknown }]
   ) {
+    const { message, details, headers } = kindOf(code);
     // Without a stack, which costs more than the rest of the response. The stack of a failure is in `cause`.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
-    super(message, { cause: options.cause });
+    super(typeof message === 'string' ? message : message(values), options);
     Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
-    this.details = options.details;
-    this.headers = options.headers ?? {};
+    this.details = details?.(values);
+    this.headers = headers?.(values) ?? {};
   }
 
   get status(): number {
@@ -69,46 +280,33 @@ export class ApiError extends Error {
   }
 }
 
-export const statusOf = (code: ErrorCode): number => STATUS[code];
-
-export const errorCodes = Object.keys(STATUS) as ErrorCode[];
-
-export const errorBody = (error: ApiError): ErrorBody => ({
-  error: {
-    code: error.code,
-    message: error.message,
-    ...(error.details && { details: error.details }),
-  },
-});
-
-const MAX_DETAILS = 20;
-
-/**
- * The message repeats `details`, for people who see only the message.
- * @param hint is appended to the message
- */
-export function validationFailed(errors: readonly { path: string; message: string }[], hint = ''): ApiError {
-  const details = errors.slice(0, MAX_DETAILS);
-  const summary = details.map(({ path, message }) => `${path} ${message}`).join('; ');
-  return new ApiError('VALIDATION_FAILED', `The request is not valid: ${summary}.${hint}`, { details });
+export function errorBody({ code, message, details }: ApiError): ErrorBody {
+  return { error: { code, message, ...(details && { details }) } };
 }
 
-const UNAVAILABLE =
-  'The service cannot handle the request right now. Wait the seconds in Retry-After, then retry.';
-const RETRY_SOON = { 'retry-after': '1' };
+/** For the documents: what the code means, and the body of an example. */
+export function documentedError(code: ErrorCode): { meaning: string; example: ErrorBody } {
+  const { meaning, example } = kindOf(code);
+  const error = new ApiError(code, example as never);
+  return { meaning: meaning ?? error.message, example: errorBody(error) };
+}
+
+/** @param hint is appended to the message */
+export const validationFailed = (errors: readonly ValidationError[], hint?: string): ApiError =>
+  new ApiError('VALIDATION_FAILED', { errors, ...(hint && { hint }) });
 
 /** 503 for a temporary failure: database unreachable, pool exhausted, disk full. */
 export const serviceUnavailable = (cause?: unknown): ApiError =>
-  new ApiError('SERVICE_UNAVAILABLE', UNAVAILABLE, { headers: RETRY_SOON, cause });
+  new ApiError('SERVICE_UNAVAILABLE', 'busy', { cause });
 
 export type RejectionReason = 'full' | 'waited' | 'gone' | 'process';
 
 /** 503 for a request that was rejected for overload, or whose client disconnected. Counted, not logged one by one. */
-export class Rejection extends ApiError {
+export class Rejection extends ApiError<'SERVICE_UNAVAILABLE'> {
   readonly reason: RejectionReason;
 
   constructor(reason: RejectionReason) {
-    super('SERVICE_UNAVAILABLE', UNAVAILABLE, { headers: RETRY_SOON });
+    super('SERVICE_UNAVAILABLE', 'busy');
     this.reason = reason;
   }
 }
@@ -122,16 +320,8 @@ export const REJECTIONS: Readonly<Record<RejectionReason, Rejection>> = {
 };
 
 /** 503 for a write that may have been committed. */
-export class OutcomeUnknown extends ApiError {
+export class OutcomeUnknown extends ApiError<'SERVICE_UNAVAILABLE'> {
   constructor(cause: unknown) {
-    super(
-      'SERVICE_UNAVAILABLE',
-      'The request may have been applied. Retry with the same Idempotency-Key, or read before you retry.',
-      { headers: RETRY_SOON, cause },
-    );
+    super('SERVICE_UNAVAILABLE', 'unknownOutcome', { cause });
   }
 }
-
-/** 404 for a record that is archived, belongs to another organization, or does not exist. */
-export const notFound = (code: ErrorCode, what: string, id: string, hint = ''): ApiError =>
-  new ApiError(code, `The ${what} ${JSON.stringify(id.slice(0, 64))} does not exist.${hint}`);

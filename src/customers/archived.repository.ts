@@ -68,9 +68,6 @@ const restore = defineRestore(
     where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = ${customers.id})`,
 );
 
-const conflict = (code: 'CUSTOMER_NOT_ARCHIVED' | 'CUSTOMER_ERASED' | 'CUSTOMER_MERGED', message: string) =>
-  new ApiError(code, message);
-
 /**
  * Restores an archived customer with its contacts.
  * @throws CUSTOMER_NOT_FOUND, CUSTOMER_NOT_ARCHIVED, CUSTOMER_ERASED, CUSTOMER_MERGED,
@@ -85,13 +82,10 @@ export async function restoreCustomer(scope: OrganizationScope, id: string): Pro
     async () => {
       const restored = await restore(scope, id, {});
       if (restored) return restored;
-      const record = parseJson(await getCustomerRecord(scope, id));
-      if (record.archivedAt === null)
-        throw conflict('CUSTOMER_NOT_ARCHIVED', 'The customer is not archived.');
-      if (record.erasedAt !== null)
-        throw conflict('CUSTOMER_ERASED', 'The customer was erased: nothing is left to restore.');
-      if (record.mergedInto !== null)
-        throw conflict('CUSTOMER_MERGED', `The customer was merged into customer ${record.mergedInto}.`);
+      const { archivedAt, erasedAt, mergedInto } = parseJson(await getCustomerRecord(scope, id));
+      if (archivedAt === null) throw new ApiError('CUSTOMER_NOT_ARCHIVED');
+      if (erasedAt !== null) throw new ApiError('CUSTOMER_ERASED');
+      if (mergedInto !== null) throw new ApiError('CUSTOMER_MERGED', { mergedInto });
       throw new LostRace('A contact was taken.');
     },
     'contacts',

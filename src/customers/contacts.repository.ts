@@ -124,11 +124,8 @@ async function rejectTaken(
 ): Promise<void> {
   const owners = await db.read(ownersStatement, { organizationId, id, contactKeys });
   if (owners.length === 0) return;
-  const details = owners.map(({ place, customerId }) => ({ path: `${name}[${place}]`, customerId }));
-  const list = details.map(({ path, customerId }) => `${path} belongs to customer ${customerId}`).join('; ');
-  throw new ApiError('CUSTOMER_CONTACT_CONFLICT', `A contact can belong to one customer only: ${list}.`, {
-    details,
-  });
+  const taken = owners.map(({ place, customerId }) => ({ path: `${name}[${place}]`, customerId }));
+  throw new ApiError('CUSTOMER_CONTACT_CONFLICT', taken);
 }
 
 const ATTEMPTS = 3;

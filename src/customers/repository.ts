@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { ApiError, notFound } from '../contract/errors.ts';
+import { ApiError } from '../contract/errors.ts';
 import {
   changeFilters,
   columnsOf,
@@ -106,8 +106,8 @@ const namingMerged =
       if (!isId(id) || !(error instanceof ApiError && error.code === 'CUSTOMER_NOT_FOUND')) throw error;
       const [merged] = await scope.db.read(mergedStatement, { organizationId: scope.organizationId, id });
       if (!merged) throw error;
-      const message = `Customer ${id} was merged into customer ${merged.mergedInto}. Use that id.`;
-      throw new ApiError('CUSTOMER_NOT_FOUND', message);
+      const instead = ` It was merged into customer ${merged.mergedInto}. Use that id.`;
+      throw new ApiError('CUSTOMER_NOT_FOUND', { id, instead });
     });
 
 /** @throws CUSTOMER_NOT_FOUND */
@@ -173,7 +173,7 @@ export async function updateCustomerContact(
 ): Promise<Json<CustomerRecord>> {
   const { contacts } = parseJson(await getCustomer(scope, id));
   const contact = contacts.find((one) => one.id === contactId.toLowerCase());
-  if (!contact) throw notFound('CUSTOMER_CONTACT_NOT_FOUND', 'customer contact', contactId);
+  if (!contact) throw new ApiError('CUSTOMER_CONTACT_NOT_FOUND', { id: contactId });
   const { db, organizationId } = scope;
   if (displayName !== undefined)
     await db.write(nameContactStatement, { organizationId, id, contactId: contact.id, displayName });

@@ -14,7 +14,7 @@ async function* measuring(
     measured.bytes += chunk.length;
     measured.hash.update(chunk);
     if (measured.bytes > MAX_FILE_BYTES) {
-      throw new ApiError('PAYLOAD_TOO_LARGE', `The file is larger than ${MAX_FILE_BYTES} bytes.`);
+      throw new ApiError('PAYLOAD_TOO_LARGE', { part: 'file', limit: `${MAX_FILE_BYTES / 2 ** 20} MiB` });
     }
     yield chunk;
   }

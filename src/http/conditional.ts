@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTag } from '../../rules/entity-tag.ts';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, type ErrorValues } from '../contract/errors.ts';
 import { inTransaction, type Json, type OrganizationScope, type Put } from '../db/index.ts';
 import { isCacheable } from './headers.ts';
 
@@ -40,16 +40,13 @@ export function sendConditionally(app: FastifyInstance): void {
 const matches = (ifMatch: string, tag: string): boolean =>
   ifMatch.trim() === '*' || ifMatch.split(',').some((named) => named.trim() === tag);
 
-const preconditionFailed = (message: string): ApiError => new ApiError('PRECONDITION_FAILED', message);
+const preconditionFailed = (reason: ErrorValues<'PRECONDITION_FAILED'>): ApiError =>
+  new ApiError('PRECONDITION_FAILED', reason);
 
-const noMatch = (ifMatch: string): ApiError =>
-  preconditionFailed(
-    !ifMatch.includes('"')
-      ? 'If-Match has no entity tag. Send the ETag of the response unchanged, with its quotes.'
-      : ifMatch.includes('W/"')
-        ? 'If-Match has a weak tag (W/"…"), which never matches. A proxy that compresses responses weakens tags: read the record without Accept-Encoding and send that ETag.'
-        : 'The record has changed since you read it. Read it again and send its new ETag.',
-  );
+function noMatch(ifMatch: string): ApiError {
+  if (!ifMatch.includes('"')) return preconditionFailed('noTag');
+  return preconditionFailed(ifMatch.includes('W/"') ? 'weakTag' : 'changed');
+}
 
 /**
  * Runs `work`. With If-Match, in a transaction and only if the locked record has one of the tags.
@@ -90,10 +87,7 @@ export async function putIfMatch<T>(
       if (stored === undefined || !matches(named, entityTag(stored))) throw noMatch(named);
     }
     const put = await work(within);
-    if (mustCreate && !put.created)
-      throw preconditionFailed(
-        'The record already exists, or is archived. To replace it, omit If-None-Match.',
-      );
+    if (mustCreate && !put.created) throw preconditionFailed('exists');
     return put;
   });
   reply.code(created ? 201 : 200);

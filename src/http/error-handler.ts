@@ -42,16 +42,20 @@ function sendError(reply: FastifyReply, error: ApiError): void {
 const bodyError = (message: string): ApiError => validationFailed([{ path: 'body', message }]);
 
 const FRAMEWORK_ERRORS: Record<string, () => ApiError> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: () => new ApiError('PAYLOAD_TOO_LARGE', 'The body is larger than 1 MiB.'),
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new ApiError('PAYLOAD_TOO_LARGE', { part: 'body', limit: '1 MiB' }),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     bodyError('must be JSON, and be sent with Content-Type: application/json'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => bodyError('must be as long as Content-Length says'),
   FST_ERR_BAD_URL: () =>
-    new ApiError('ROUTE_NOT_FOUND', 'The path cannot be decoded. Percent-encode it as UTF-8.'),
+    new ApiError('ROUTE_NOT_FOUND', { hint: ': its path cannot be decoded. Percent-encode it as UTF-8.' }),
 };
 
 function toApiError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): ApiError {
-  if (error instanceof ApiError) return error;
+  // Whoever steals a website's key must not learn who is a customer.
+  if (error instanceof ApiError)
+    return error.code === 'CUSTOMER_CONTACT_CONFLICT' && request.apiKey?.access === 'create'
+      ? new ApiError('CUSTOMER_CONTACT_CONFLICT', 'unnamed')
+      : error;
   if (error instanceof ValidationError) {
     const errors = [...fieldErrorsOf(error, request), ...request.strictErrors];
     return validationFailed(errors, bodyHint(request, reply, errors));
@@ -71,9 +75,7 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest, reply:
   const status = (error as Partial<FastifyError>).statusCode;
   if (status !== undefined && status >= 400 && status < 500)
     return new ApiError('VALIDATION_FAILED', 'The request cannot be read.');
-  return new ApiError('INTERNAL_ERROR', 'Internal error in the service. Report the X-Request-Id.', {
-    cause: error,
-  });
+  return new ApiError('INTERNAL_ERROR', undefined, { cause: error });
 }
 
 /**

@@ -34,19 +34,6 @@ function keyOf(request: FastifyRequest): string | undefined {
   ]);
 }
 
-const inProgress = (): ApiError =>
-  new ApiError(
-    'IDEMPOTENCY_IN_PROGRESS',
-    'The first request with this Idempotency-Key is still running. Retry in 1 s.',
-    { headers: { 'retry-after': '1' } },
-  );
-
-const reused = (how: string): ApiError =>
-  new ApiError(
-    'IDEMPOTENCY_KEY_REUSED',
-    `This Idempotency-Key was already used with a different ${how}. Use a new key for a new request.`,
-  );
-
 /** Derived from the token of the request: only a caller with the same token can decrypt. */
 function cipherKey({ raw }: FastifyRequest, salt: Buffer): Buffer {
   const token = presentedToken(raw.rawHeaders);
@@ -67,7 +54,7 @@ function unseal(request: FastifyRequest, fingerprint: Buffer, sealed: Buffer): B
     return Buffer.concat([decipher.update(sealed.subarray(12, -16)), decipher.final()]);
   } catch {
     // The token of the dashboard has changed since.
-    throw reused('token');
+    throw new ApiError('IDEMPOTENCY_KEY_REUSED', { part: 'token' });
   }
 }
 
@@ -96,11 +83,11 @@ export async function idempotently<T>(
     const isLocked = await claimKey(scope, fingerprint);
     const first = await findResponse(scope, fingerprint);
     if (first) {
-      if (!first.bodyHash.equals(hashed)) throw reused('body');
+      if (!first.bodyHash.equals(hashed)) throw new ApiError('IDEMPOTENCY_KEY_REUSED', { part: 'body' });
       const body = isSecret ? unseal(request, fingerprint, first.body) : first.body;
       return { first, response: body as Json<T> };
     }
-    if (!isLocked) throw inProgress();
+    if (!isLocked) throw new ApiError('IDEMPOTENCY_IN_PROGRESS');
     const response = await work(scope);
     await storeResponse(scope, fingerprint, {
       status,

@@ -73,8 +73,8 @@ export function rememberOperations(app: FastifyInstance): (request: FastifyReque
     const segments = segmentsOf(url.split('?', 1)[0] ?? '');
     const here = paths.find((path) => isAt(segments, path));
     if (here) {
-      const message = `This operation does not exist: ${templateOf(here)} supports ${methodsOf(here)}.`;
-      return new ApiError('ROUTE_NOT_FOUND', message, { headers: { allow: [...here.methods].join(', ') } });
+      const hint = `: ${templateOf(here)} supports ${methodsOf(here)}.`;
+      return new ApiError('ROUTE_NOT_FOUND', { hint, allow: [...here.methods].join(', ') });
     }
     const intended = filteredList(segments, paths);
     const near = intended
@@ -82,6 +82,6 @@ export function rememberOperations(app: FastifyInstance): (request: FastifyReque
       : similarPaths(segments, paths).map((path) => `${methodsOf(path)} ${templateOf(path)}`);
     const lists = paths.filter((path) => !path.segments.some(isParameter)).map(templateOf);
     const hint = near.length > 0 ? `Similar: ${near.join('; ')}.` : `Available: ${lists.join(', ')}.`;
-    return new ApiError('ROUTE_NOT_FOUND', `This operation does not exist. ${hint} See /docs.`);
+    return new ApiError('ROUTE_NOT_FOUND', { hint: `. ${hint} See /docs.` });
   };
 }

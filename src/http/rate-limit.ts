@@ -84,13 +84,6 @@ const limitHeaders = (limit: number, remaining: number, reset: number): Record<s
   'x-ratelimit-reset': String(reset),
 });
 
-const exceeded = (limit: number, reset: number): ApiError =>
-  new ApiError(
-    'RATE_LIMIT_EXCEEDED',
-    `The API key exceeded its limit of ${limit} requests per minute. Retry in ${reset} s.`,
-    { headers: { 'retry-after': String(reset) } },
-  );
-
 /** Uncounted 304s per window and instance, as a multiple of the limit. A 304 saves bytes, but costs the query. */
 const FREE_MULTIPLE = 10;
 
@@ -118,7 +111,7 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
     const counted = (count: Counted): void => {
       request.countedUntil = Date.now() + count.msBeforeNext;
       const reset = setLimitHeaders(reply, limit, count);
-      done(count.consumedPoints > limit ? exceeded(limit, reset) : undefined);
+      done(count.consumedPoints > limit ? new ApiError('RATE_LIMIT_EXCEEDED', { limit, reset }) : undefined);
     };
     limiter.penalty(idAmongAll(key)).then(counted, done);
   });

@@ -1,6 +1,6 @@
 import { getTableName, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import { ApiError, notFound } from '../contract/errors.ts';
+import { ApiError } from '../contract/errors.ts';
 import {
   apiKeys,
   type Caller,
@@ -57,7 +57,7 @@ const getStatement = prepared(
     select ${jsonRow(view.fields)} as body from ${organizations} where ${organizations.id} = ${$.id} and ${isThere}`,
 );
 
-const organizationNotFound = (id: string): ApiError => notFound('ORGANIZATION_NOT_FOUND', 'organization', id);
+const organizationNotFound = (id: string): ApiError => new ApiError('ORGANIZATION_NOT_FOUND', { id });
 
 export async function createOrganization(db: Queries, name: string, id = newId()): Promise<Organization> {
   const [row] = await db.write(createStatement, { id, name });
@@ -80,11 +80,9 @@ const stateStatement = prepared(
   { isShort: true },
 );
 
-const CLOSED = 'The organization is closed. Reopen it to write.';
-
 /** @throws ORGANIZATION_CLOSED */
 export const rejectClosed = ({ isClosed }: { isClosed: boolean }): void => {
-  if (isClosed) throw new ApiError('ORGANIZATION_CLOSED', CLOSED);
+  if (isClosed) throw new ApiError('ORGANIZATION_CLOSED');
 };
 
 /**

@@ -7,8 +7,7 @@ const stageView = { ...activeStages, fields: fieldsOf(PipelineStage, pipelineSta
 const record = defineRecord(stageView, {
   columns: columnsOf(PipelineStagePut, pipelineStages),
   fixed: ['key'],
-  taken: ({ key }) =>
-    new ApiError('PIPELINE_STAGE_KEY_TAKEN', `Another stage has the key ${JSON.stringify(key)}.`),
+  taken: ({ key }) => new ApiError('PIPELINE_STAGE_KEY_TAKEN', { key }),
 });
 
 const list = defineList(stageView, {

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { notFound } from '../contract/errors.ts';
+import { ApiError } from '../contract/errors.ts';
 import {
   inTransaction,
   isId,
@@ -173,7 +173,7 @@ export const lockAttachment =
     await quoteRecord.get(scope, quoteId);
     const { db, organizationId } = scope;
     const [row] = isId(id) ? await db.write(lockAttachmentStatement, { organizationId, quoteId, id }) : [];
-    if (!row) throw notFound('QUOTE_ATTACHMENT_NOT_FOUND', 'quote attachment', id);
+    if (!row) throw new ApiError('QUOTE_ATTACHMENT_NOT_FOUND', { id });
     return toJson(row);
   };
 

@@ -22,22 +22,11 @@ export type DownloadOptions = {
 const HEADER_TEXT = /^[\x20-\x7e]+$/;
 const UNTYPED = 'application/octet-stream';
 
-const invalidLink = (): ApiError =>
-  new ApiError('FILE_LINK_INVALID', 'The link has expired or is not valid. List the attachments again.');
-
 /** The file sender's own errors are HTML. */
 function rejection(status: number, headers: Record<string, string>, attachmentId: string): Error {
   if (status === 416)
-    return new ApiError(
-      'RANGE_NOT_SATISFIABLE',
-      'The range begins after the end of the file. Content-Range has the size of the file.',
-      { headers: { 'content-range': String(headers['Content-Range']) } },
-    );
-  if (status === 412)
-    return new ApiError(
-      'PRECONDITION_FAILED',
-      'The file does not match the conditions in the headers of the request.',
-    );
+    return new ApiError('RANGE_NOT_SATISFIABLE', { contentRange: String(headers['Content-Range']) });
+  if (status === 412) return new ApiError('PRECONDITION_FAILED', 'file');
   return new Error(`The file of attachment ${attachmentId} cannot be read (${status}).`);
 }
 
@@ -57,12 +46,12 @@ export const downloadRoutes: FastifyPluginCallbackZod<DownloadOptions> = (
     { schema: { hide: true, params: z.object({ token: z.string() }) } },
     async (request, reply) => {
       const file = readToken(secrets, request.params.token, (now ?? Date.now)());
-      if (!file) throw invalidLink();
+      if (!file) throw new ApiError('FILE_LINK_INVALID');
       const attachment = await findAttachment(
         scopeTo(db, file.organizationId, callerOf(reply)),
         file.attachmentId,
       );
-      if (!attachment) throw invalidLink();
+      if (!attachment) throw new ApiError('FILE_LINK_INVALID');
       if (isWhole(request.headers.range, attachment.sizeBytes)) delete request.raw.headers.range;
       const key = storageKey(file.organizationId, file.attachmentId);
       const { statusCode, headers, stream, type } = await send(request.raw, key, {

@@ -114,5 +114,5 @@ export async function openQuote(
   const [row] = await db.write(openStatement, { organizationId, id, openedAt });
   if (row) return row.body;
   await quoteRecord.get(scope, id);
-  throw new ApiError('QUOTE_NOT_PUBLISHED', 'The quote is not published: its customer cannot open it.');
+  throw new ApiError('QUOTE_NOT_PUBLISHED');
 }

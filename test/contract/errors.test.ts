@@ -40,7 +40,7 @@ const NOT_JSON = {
 };
 const UNDECODABLE_PATH = errorBody(
   'ROUTE_NOT_FOUND',
-  'The path cannot be decoded. Percent-encode it as UTF-8.',
+  'This operation does not exist: its path cannot be decoded. Percent-encode it as UTF-8.',
 );
 const NOT_HTTP = errorBody('VALIDATION_FAILED', 'The request is not valid HTTP.');
 const TOO_LARGE_HEADERS = errorBody('VALIDATION_FAILED', 'The headers are larger than 8 KiB.');

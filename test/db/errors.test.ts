@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { notFound } from '../../src/contract/errors.ts';
+import { ApiError } from '../../src/contract/errors.ts';
 import {
   DatabaseTimeout,
   isCertainlyUndone,
@@ -53,7 +53,7 @@ describe('whether an error is transient, safe to repeat, and an error of the dat
     ['a frozen server', timeout('running'), false, false, true],
     [
       'an API error with a word of connection errors',
-      notFound('CUSTOMER_NOT_FOUND', 'customer', 'terminated'),
+      new ApiError('CUSTOMER_NOT_FOUND', { id: 'terminated' }),
       false,
       false,
       false,

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { notFound } from '../../src/contract/errors.ts';
+import { ApiError } from '../../src/contract/errors.ts';
 import {
   checkPooler,
   type Database,
@@ -105,7 +105,7 @@ describe('the statements of a transaction', () => {
 
   test('leave the connection open after an API error, whatever its message', async () => {
     const before = await own.read(CONNECTION, {});
-    const error = notFound('CUSTOMER_NOT_FOUND', 'customer', 'terminated');
+    const error = new ApiError('CUSTOMER_NOT_FOUND', { id: 'terminated' });
     await expect(own.transaction(() => Promise.reject(error))).rejects.toBe(error);
     expect(await own.read(CONNECTION, {})).toEqual(before);
   });

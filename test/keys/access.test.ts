@@ -67,6 +67,18 @@ test.each(LIMITED)(
   },
 );
 
+test('a key that only creates learns that a contact is taken, and not by whom', async () => {
+  const agency = await service.agency();
+  const contacts = [{ identifierType: 'email', identifierValue: 'ana@example.com' }];
+  await customer(agency, { contacts });
+  const { key } = await issue(agency, { access: 'create' });
+  const message = 'A contact can belong to one customer only: another customer has it.';
+  for (const headers of [{}, { 'idempotency-key': 'lead 1' }])
+    expect((await agency.post('/v1/customers', { contacts }, { key, headers })).body).toEqual({
+      error: { code: 'CUSTOMER_CONTACT_CONFLICT', message },
+    });
+});
+
 test('a request is checked in this order: key, limit, resource, access', async () => {
   const agency = await service.agency();
   const settings: Settings = { resources: ['team', 'catalog'], access: 'read', requestsPerMinute: 4 };

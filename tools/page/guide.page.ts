@@ -37,10 +37,10 @@ describe.each(HOSTS)('opened by $by over plain http', ({ host }) => {
 
   test('the search leads to the section that has the words', async () => {
     const { page, complaints, outside } = await open(`http://${host}:${ports.api}/docs/guide/start`);
-    await page.getByRole('searchbox', { name: 'Search the guide' }).fill('rate limit exceeded');
-    await page.getByRole('link', { name: 'RATE_LIMIT_EXCEEDED (errors)' }).waitFor();
+    await page.getByRole('searchbox', { name: 'Search the guide' }).fill('precondition failed');
+    await page.getByRole('link', { name: 'PRECONDITION_FAILED (errors)' }).waitFor();
     await page.keyboard.press('Enter');
-    await page.waitForURL('**/docs/guide/errors#rate_limit_exceeded');
+    await page.waitForURL('**/docs/guide/errors#precondition_failed');
     await page.getByRole('searchbox').fill('zzzz');
     await page.getByText('Nothing was found.').waitFor();
     expect(complaints).toEqual([]);
@@ -99,8 +99,8 @@ test('the keyboard reaches the text at once, and scrolls what is wider than its 
 });
 
 test.each(LOOKS)('a link to a heading leads there: $look', async ({ look: _look, ...how }) => {
-  const { page } = await open(`${guide('errors')}#rate_limit_exceeded`, how);
-  const heading = page.getByRole('heading', { name: 'RATE_LIMIT_EXCEEDED' });
+  const { page } = await open(`${guide('errors')}#precondition_failed`, how);
+  const heading = page.getByRole('heading', { name: 'PRECONDITION_FAILED' });
   await expect
     .poll(() => heading.boundingBox().then((box) => box && box.y >= 0 && box.y < how.height))
     .toBe(true);

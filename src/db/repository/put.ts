@@ -168,7 +168,7 @@ export function defineRecord<T, Name extends string>(
   >(view, steps.replaced, `${tableName(view)}.update`, get);
 
   return {
-    notFound: view.notFound.code,
+    notFound: view.notFound,
     get,
     lock: defineLockedGet(view, name),
     archive: defineArchive(view),

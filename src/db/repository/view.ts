@@ -1,7 +1,6 @@
 import { getTableName, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
-import { type ApiError, notFound } from '../../contract/errors.ts';
-import { isId } from '../sql/ids.ts';
+import { ApiError } from '../../contract/errors.ts';
 import { type Fields, type Json, selectList } from '../sql/json.ts';
 import type { Params } from '../sql/statement.ts';
 import type { Resource, TenantTable } from '../tables/resource.ts';
@@ -39,14 +38,7 @@ export const written = (view: { table: PgTable; fields: Fields<unknown> }): SQL 
 export const named = (value: PgColumn | SQL, other: TenantTable, reference: PgColumn): SQL =>
   sql`(select ${value} from ${other} where ${other.organizationId} = ${organizationParam} and ${other.id} = ${reference})`;
 
-/** 404 for a record that is unknown, archived or of another organization. For text that is not an id, the message says so. */
-export const recordNotFound = (
-  { notFound: { code, noun, search } }: Pick<Resource, 'notFound'>,
-  id: string,
-): ApiError =>
-  notFound(
-    code,
-    noun,
-    id,
-    isId(id) ? '' : ` The path takes an id.${search ? ` ${search} finds the ${noun}.` : ''}`,
-  );
+/** 404 for a record that is unknown, archived or of another organization. */
+export function recordNotFound({ notFound }: Pick<Resource, 'notFound'>, id: string): ApiError {
+  return new ApiError(notFound, { id });
+}

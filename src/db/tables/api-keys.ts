@@ -37,6 +37,6 @@ export const apiKeys = pgTable(
 export const issuedKeys = {
   table: apiKeys,
   visible: sql`true`,
-  notFound: { code: 'API_KEY_NOT_FOUND', noun: 'API key' },
+  notFound: 'API_KEY_NOT_FOUND',
   isCounted: false,
 } satisfies Resource;

@@ -77,11 +77,7 @@ export const searchableProducts = pgTable(
 export const liveProducts = {
   table: products,
   visible: isNull(products.archivedAt),
-  notFound: {
-    code: 'CATALOG_PRODUCT_NOT_FOUND',
-    noun: 'catalog product',
-    search: 'GET /v1/catalog/products?externalReferenceCode=… or ?query=…',
-  },
+  notFound: 'CATALOG_PRODUCT_NOT_FOUND',
   isCounted: true,
   countedBy: { field: 'status', name: 'products' },
   searchDocument: searchableProducts,

@@ -93,7 +93,7 @@ export const searchableConversations = pgTable(
 export const newestThreads = {
   table: conversations,
   visible: isNull(conversations.continuedBy),
-  notFound: { code: 'CONVERSATION_NOT_FOUND', noun: 'conversation', search: 'GET /v1/conversations?query=…' },
+  notFound: 'CONVERSATION_NOT_FOUND',
   isCounted: true,
 } satisfies Resource;
 

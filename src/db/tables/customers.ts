@@ -89,11 +89,7 @@ export const searchableCustomers = pgTable(
 export const liveCustomers = {
   table: customers,
   visible: isNull(customers.archivedAt),
-  notFound: {
-    code: 'CUSTOMER_NOT_FOUND',
-    noun: 'customer',
-    search: 'GET /v1/customers?contact=… or ?query=…',
-  },
+  notFound: 'CUSTOMER_NOT_FOUND',
   isCounted: true,
   searchDocument: searchableCustomers,
 } satisfies Resource;

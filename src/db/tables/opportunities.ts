@@ -78,7 +78,7 @@ export const searchableOpportunities = pgTable('searchable_opportunities', searc
 export const liveOpportunities = {
   table: opportunities,
   visible: isNull(opportunities.archivedAt),
-  notFound: { code: 'OPPORTUNITY_NOT_FOUND', noun: 'opportunity', search: 'GET /v1/opportunities?query=…' },
+  notFound: 'OPPORTUNITY_NOT_FOUND',
   isCounted: true,
   countedBy: { field: 'salesStage', name: 'opportunities.sales_stage' },
   searchDocument: searchableOpportunities,

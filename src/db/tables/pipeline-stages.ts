@@ -23,6 +23,6 @@ export const pipelineStages = pgTable(
 export const activeStages = {
   table: pipelineStages,
   visible: isNull(pipelineStages.archivedAt),
-  notFound: { code: 'PIPELINE_STAGE_NOT_FOUND', noun: 'pipeline stage' },
+  notFound: 'PIPELINE_STAGE_NOT_FOUND',
   isCounted: false,
 } satisfies Resource;

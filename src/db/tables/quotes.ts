@@ -57,7 +57,7 @@ export const searchableQuotes = pgTable('searchable_quotes', searchDocument(), (
 export const liveQuotes = {
   table: quotes,
   visible: isNull(quotes.archivedAt),
-  notFound: { code: 'QUOTE_NOT_FOUND', noun: 'quote', search: 'GET /v1/quotes?query=…' },
+  notFound: 'QUOTE_NOT_FOUND',
   isCounted: true,
   countedBy: { field: 'status', name: 'quotes' },
   searchDocument: searchableQuotes,

@@ -1,6 +1,6 @@
 import type { SQL } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
-import type { ErrorCode } from '../../contract/errors.ts';
+import type { NotFoundCode } from '../../contract/errors.ts';
 
 export type TenantTable = PgTable & { organizationId: PgColumn; id: PgColumn };
 
@@ -11,12 +11,7 @@ export type Resource<Table extends TenantTable = TenantTable> = {
   readonly table: Table;
   /** The condition on the rows of lists, lookups and writes. */
   readonly visible: SQL;
-  readonly notFound: {
-    readonly code: ErrorCode;
-    readonly noun: string;
-    /** The request that finds a record without its id. */
-    readonly search?: string;
-  };
+  readonly notFound: NotFoundCode;
   /** True if triggers maintain the total of the list in `live_counts`. */
   readonly isCounted: boolean;
   /** The field whose values have totals too, and their `resource` in `live_counts`. */

@@ -25,6 +25,6 @@ export const teamMembers = pgTable(
 export const activeMembers = {
   table: teamMembers,
   visible: isNull(teamMembers.archivedAt),
-  notFound: { code: 'TEAM_MEMBER_NOT_FOUND', noun: 'team member' },
+  notFound: 'TEAM_MEMBER_NOT_FOUND',
   isCounted: false,
 } satisfies Resource;
