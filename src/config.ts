@@ -1,4 +1,3 @@
-import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 
 /** `npm run docs` generates the table in docs/operating.md from these descriptions. */
@@ -130,25 +129,6 @@ export type Config = z.infer<typeof Environment>;
 
 /** Its message names the variables, in one line. */
 export class ConfigError extends Error {}
-
-const MAX_EDITS = 2;
-/** Short names resemble too many others. */
-const MIN_LENGTH = 6;
-
-/** Variables that look like an unset one of ours. They can also belong to other programs. */
-export function misspeltVariables(
-  environment: Record<string, string | undefined> = process.env,
-): { name: string; suggestion: string }[] {
-  const unset = Object.keys(Environment.shape).filter((name) => !environment[name]);
-  return Object.keys(environment)
-    .filter((name) => !(name in Environment.shape))
-    .flatMap((name) => {
-      const suggestion = unset.find(
-        (known) => known.length >= MIN_LENGTH && distance(known, name) <= MAX_EDITS,
-      );
-      return suggestion === undefined ? [] : [{ name, suggestion }];
-    });
-}
 
 /** @throws ConfigError */
 export function readConfig(environment: Record<string, string | undefined> = process.env): Config {

@@ -4,12 +4,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { openKeyCache } from './api-keys/cache.ts';
 import { buildApp } from './app.ts';
-import { type Config, ConfigError, misspeltVariables, readConfig } from './config.ts';
+import { type Config, ConfigError, readConfig } from './config.ts';
 import { randomBase62 } from './contract/base62.ts';
 import { buildDashboardApp } from './dashboard-app.ts';
 import {
   checkDatabase,
-  checkPooler,
   type EmbeddedPostgres,
   isDatabaseError,
   MigrationError,
@@ -63,18 +62,12 @@ function startPostgres({ DATA_DIR }: Config): Promise<EmbeddedPostgres> {
 
 async function start(config: Config): Promise<void> {
   const logger = createLogger(config.LOG_LEVEL);
-  for (const { name, suggestion } of misspeltVariables())
-    logger.warn(
-      { name, suggestion },
-      `${name} is not a variable of this service. Did you mean ${suggestion}?`,
-    );
   const publicUrl = config.PUBLIC_URL ?? `http://localhost:${config.PORT}`;
 
   const embedded = config.DATABASE_URL ? undefined : await startPostgres(config);
   const url = config.DATABASE_URL ?? embedded?.url ?? '';
   const directUrl = config.DATABASE_DIRECT_URL ?? url;
   await migrateDatabase(directUrl);
-  await checkPooler(url);
 
   const onConnectionError = (error: Error) => logger.warn({ err: error }, 'a database connection broke');
   const db = openDatabase({

@@ -8,7 +8,6 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { issueApiKey } from '../src/api-keys/repository.ts';
 import { createCatalogProduct } from '../src/catalog/repository.ts';
 import { CatalogProductCreate } from '../src/catalog/schema.ts';
-import { misspeltVariables } from '../src/config.ts';
 import { openDatabase, parseJson, scopeTo } from '../src/db/index.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import {
@@ -207,13 +206,6 @@ test('a start with DATABASE_URL migrates as the owner, works as another role, lo
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({ title: 'After' });
   expect(await service.ended).toBe(0);
-});
-
-test('the name of an unknown variable that resembles one of the service is found, unless that one is set', () => {
-  expect(misspeltVariables({ DATABASE_URI: 'x', PORTS: '1', HOSTNAME: 'x', LOG_LEVEL: 'info' })).toEqual([
-    { name: 'DATABASE_URI', suggestion: 'DATABASE_URL' },
-  ]);
-  expect(misspeltVariables({ DATABASE_URI: 'x', DATABASE_URL: 'y' })).toEqual([]);
 });
 
 test('after SIGTERM the service is not ready but serves for SHUTDOWN_DRAIN_MS, unless a second SIGTERM ends it', async () => {

@@ -12,7 +12,6 @@ export * from './server/distribute.ts';
 export * from './server/embedded.ts';
 export * from './server/migrate.ts';
 export * from './server/pending-lists.ts';
-export * from './server/pooler.ts';
 export * from './server/readiness.ts';
 export * from './sql/field-columns.ts';
 export * from './sql/ids.ts';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { LruMap } from 'toad-cache';
 import { ApiError } from '../contract/errors.ts';
 import { idAmongAll } from '../db/index.ts';
 import { provesCopy } from './conditional.ts';
@@ -38,44 +37,6 @@ export type RateLimitOptions = {
 
 export const memoryLimiter = (): Limiter => new RateLimiterMemory({ points: 0, duration: WINDOW_SECONDS });
 
-export type InsuranceOptions = {
-  isBusy: () => boolean;
-  onError: (error: Error) => void;
-};
-
-const MAX_PENDING = 10_000;
-
-/**
- * Counts in the store, or in memory while the store is busy or fails, and adds what the store missed to its next count. A key
- * can exceed its limit by at most the factor of the number of instances. (The library's own insurance limiter starts at zero
- * at each failure, and never updates the store.)
- */
-export function insured(store: Limiter, { isBusy, onError }: InsuranceOptions): Limiter {
-  const memory = memoryLimiter();
-  const pending = new LruMap<number>(MAX_PENDING, WINDOW_SECONDS * 1_000);
-
-  async function count(key: string, points: number): Promise<Counted> {
-    let here = await memory.penalty(key, points);
-    if (here.consumedPoints < 0) here = await memory.penalty(key, -here.consumedPoints);
-    const missed = pending.get(key) ?? 0;
-    pending.delete(key);
-    if (!isBusy()) {
-      try {
-        return await store.penalty(key, missed + points);
-      } catch (error) {
-        onError(error as Error);
-      }
-    }
-    pending.set(key, (pending.get(key) ?? 0) + missed + points);
-    return here;
-  }
-
-  return {
-    penalty: (key, points = 1) => count(key, points),
-    reward: (key, points = 1) => count(key, -points),
-  };
-}
-
 const limitHeaders = (limit: number, remaining: number, reset: number): Record<string, string> => ({
   'ratelimit-policy': `"default";q=${limit};w=${WINDOW_SECONDS}`,
   ratelimit: `"default";r=${remaining};t=${reset}`,
@@ -98,7 +59,8 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
     { consumedPoints, msBeforeNext }: Counted,
   ): number {
     const reset = Math.max(1, Math.ceil(msBeforeNext / 1_000));
-    reply.headers(limitHeaders(limit, Math.max(0, limit - consumedPoints), reset));
+    // A 304 can be taken back where its request was not counted: in memory, while Redis fails.
+    reply.headers(limitHeaders(limit, Math.max(0, limit - Math.max(0, consumedPoints)), reset));
     return reset;
   }
 

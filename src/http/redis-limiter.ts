@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
-import { RateLimiterRedis } from 'rate-limiter-flexible';
-import { insured, type Limiter, WINDOW_SECONDS } from './rate-limit.ts';
+import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible';
+import { type Limiter, WINDOW_SECONDS } from './rate-limit.ts';
 
 const COMMAND_TIMEOUT_MS = 250;
 /** After this time without a reply the connection is closed, and requests no longer wait. */
@@ -24,14 +24,15 @@ export function redisLimiter(
     retryStrategy: () => RECONNECT_MS,
   });
   client.on('error', onError);
-  const store = new RateLimiterRedis({
-    storeClient: client,
-    keyPrefix: 'travel-agency-crm-api:requests',
-    points: 0,
-    duration: WINDOW_SECONDS,
-  });
+  const points = { points: 0, duration: WINDOW_SECONDS };
   return {
-    limiter: insured(store, { isBusy: () => client.status !== 'ready', onError }),
+    limiter: new RateLimiterRedis({
+      ...points,
+      storeClient: client,
+      keyPrefix: 'travel-agency-crm-api:requests',
+      rejectIfRedisNotReady: true,
+      insuranceLimiter: new RateLimiterMemory(points),
+    }),
     close: async () => {
       client.disconnect();
     },

@@ -1,15 +1,7 @@
 import { sql } from 'drizzle-orm';
-import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ApiError } from '../../src/contract/errors.ts';
-import {
-  checkPooler,
-  type Database,
-  type Params,
-  prepared,
-  type Queries,
-  unprepared,
-} from '../../src/db/index.ts';
-import { pooled } from '../support/databases.ts';
+import { type Database, type Params, prepared, type Queries, unprepared } from '../../src/db/index.ts';
 import { ownPool } from '../support/instance.ts';
 import { useService } from '../support/service.ts';
 
@@ -164,7 +156,6 @@ describe('a serialization failure', () => {
 
 /** With TEST_POSTGRES=pooler the connection goes through one. */
 test('a connection keeps prepared statements, has timeouts of PostgreSQL as a backstop, and uses one process', async () => {
-  await checkPooler(pooled(service.url, inject('poolerUrl')));
   expect(await service.db.read(SETTINGS, {})).toEqual([
     // A second after the timeout of the service.
     { statement: '241s', lock: '241s', idle: '30s', workers: '0' },

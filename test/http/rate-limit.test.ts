@@ -4,7 +4,7 @@ import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { readConfig } from '../../src/config.ts';
 import { parseJson } from '../../src/db/index.ts';
 import { createLogger } from '../../src/http/logging.ts';
-import { insured, type Limiter, memoryLimiter } from '../../src/http/rate-limit.ts';
+import { type Limiter, memoryLimiter } from '../../src/http/rate-limit.ts';
 import { redisLimiter } from '../../src/http/redis-limiter.ts';
 import { ownApp } from '../support/instance.ts';
 import { type Agency, type Client, clientOf, type Reply, useService } from '../support/service.ts';
@@ -175,56 +175,6 @@ test('a 304 counts if the store fails, and the log says so', async () => {
       err: { message: 'out of reach' },
     },
   ]);
-});
-
-describe('two instances with a store that can fail or be busy', () => {
-  function startInstances() {
-    const state = { fails: false, busy: false, calls: 0 };
-    const counts = memoryLimiter();
-    const store: Limiter = {
-      penalty: (key, points) => {
-        state.calls += 1;
-        return state.fails ? Promise.reject(new Error('out of reach')) : counts.penalty(key, points);
-      },
-      reward: (key, points) => store.penalty(key, -(points ?? 1)),
-    };
-    const errors: Error[] = [];
-    const options = { isBusy: () => state.busy, onError: (error: Error) => errors.push(error) };
-    return { state, errors, one: insured(store, options), other: insured(store, options) };
-  }
-  /** Sends the requests, and returns how many of them are within the limit. */
-  async function allowed(limiter: Limiter, requests: number): Promise<number> {
-    let count = 0;
-    for (let request = 0; request < requests; request += 1)
-      if ((await limiter.penalty('key')).consumedPoints <= LIMIT) count += 1;
-    return count;
-  }
-
-  test('while it fails, each instance allows exactly the limit, and reports each failure', async () => {
-    const { state, errors, one, other } = startInstances();
-    state.fails = true;
-    expect([await allowed(one, 3 * LIMIT), await allowed(other, 3 * LIMIT)]).toEqual([LIMIT, LIMIT]);
-    expect(errors).toHaveLength(6 * LIMIT);
-  });
-
-  test('while it is busy, each instance allows exactly the limit without calling it', async () => {
-    const { state, errors, one, other } = startInstances();
-    state.busy = true;
-    expect([await allowed(one, 3 * LIMIT), await allowed(other, 3 * LIMIT)]).toEqual([LIMIT, LIMIT]);
-    expect([state.calls, errors]).toEqual([0, []]);
-  });
-
-  test('requests that one instance counted in memory are added to the store when it works again', async () => {
-    const { state, one, other } = startInstances();
-    expect(await allowed(one, LIMIT - 2)).toBe(LIMIT - 2);
-    state.fails = true;
-    expect(await allowed(one, 1)).toBe(1);
-    state.fails = false;
-    expect(await allowed(one, 1)).toBe(1);
-    expect([await allowed(other, LIMIT), await allowed(one, LIMIT)]).toEqual([0, 0]);
-    state.busy = true;
-    expect(await allowed(one, LIMIT)).toBe(0);
-  });
 });
 
 test('the default is 6,000 requests a minute, and a REDIS_URL of another scheme stops the start', () => {
