@@ -204,7 +204,7 @@ test('the tools list the values in use of an organization, and so does the resul
   expect(isError).toBe(false);
   expect(content).toEqual([
     { type: 'text', text: '{"data":[],"pagination":{"limit":25,"offset":0,"total":0}}' },
-    { type: 'text', text: 'Nothing was found. Values in use: salesStage: new, won.' },
+    { type: 'text', text: 'Nothing was found. Values in use: salesStage: won, new.' },
   ]);
 });
 

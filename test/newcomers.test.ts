@@ -130,17 +130,19 @@ describe('a filter whose value no record has', () => {
     await conversation(agency, { activityState: 'open', channel: 'web', contact: 'x' });
     await conversation(agency, { activityState: null, channel: 'whatsapp' });
     await customer(agency, { tags: ['vip', 'playa'] });
-    const stages = 'salesStage=Qualified, en%20espera%2C%20Espa%C3%B1a, won';
-    expect(await knownValues(agency, '/v1/opportunities?salesStage=Won')).toBe(stages);
+    const waiting = 'en%20espera%2C%20Espa%C3%B1a';
+    expect(await knownValues(agency, '/v1/opportunities?salesStage=Won')).toBe(
+      `salesStage=won, Qualified, ${waiting}`,
+    );
     expect(await knownValues(agency, `/v1/opportunities?stageId=negotiation`)).toBe(
       `stageId=${id}%20(negotiation)`,
     );
     expect(await knownValues(agency, '/v1/opportunities?salesStage=x&stageId=y')).toBe(
-      `${stages}; stageId=${id}%20(negotiation)`,
+      `salesStage=won, Qualified, ${waiting}; stageId=${id}%20(negotiation)`,
     );
     expect(await knownValues(agency, '/v1/conversations?activityState=waiting')).toBe('activityState=open');
-    expect(await knownValues(agency, '/v1/conversations?channel=Whatsapp')).toBe('channel=web, whatsapp');
-    expect(await knownValues(agency, '/v1/customers?tag=VIP')).toBe('tag=playa, vip');
+    expect(await knownValues(agency, '/v1/conversations?channel=Whatsapp')).toBe('channel=whatsapp, web');
+    expect(await knownValues(agency, '/v1/customers?tag=VIP')).toBe('tag=vip, playa');
   });
 
   test('returns no values if the value is known, no filter was sent, or no record has a value', async () => {
@@ -151,9 +153,18 @@ describe('a filter whose value no record has', () => {
     expect(await knownValues(agency, '/v1/opportunities?salesStage=won&temperature=hot')).toBeUndefined();
   });
 
-  test('returns at most twenty values', async () => {
+  test('returns the twenty nearest values in at most 2,000 bytes, and … for the others', async () => {
     const agency = await service.agency();
     for (let index = 10; index < 35; index += 1) await opportunity(agency, { salesStage: `stage ${index}` });
-    expect(await knownValues(agency, '/v1/opportunities?salesStage=x')).toMatch(/^([^,]+, ){19}stage%2029$/);
+    expect(await knownValues(agency, '/v1/opportunities?salesStage=Stáge%2034')).toMatch(
+      /^salesStage=stage%2034, (stage%20\d\d, ){19}%E2%80%A6$/,
+    );
+    expect(
+      await knownValues(agency, '/v1/opportunities?salesStage=stage%2034&temperature=hot'),
+    ).toBeUndefined();
+    const tags = Array.from({ length: 30 }, (_, index) => `${'海'.repeat(99)}${index % 10}`);
+    await customer(agency, { tags: [...tags, '巴黎'] });
+    const values = await knownValues(agency, '/v1/customers?tag=paris');
+    expect(values).toMatch(/^tag=%E5%B7%B4%E9%BB%8E, (%E6%B5%B7){99}\d, (%E6%B5%B7){99}\d, %E2%80%A6$/);
   });
 });

@@ -128,7 +128,7 @@ export const isStrict = (request: FastifyRequest): boolean =>
 export function reportIgnored(request: FastifyRequest, reply: FastifyReply, paths: readonly string[]): void {
   if (paths.length === 0) return;
   const before = reply.getHeader('x-ignored-parameters');
-  const names = [...(before === undefined ? [] : [String(before)]), ...paths.map(headerSafe)];
+  const names = [...(before === undefined ? [] : String(before).split(', ')), ...paths.map(headerSafe)];
   reply.header('x-ignored-parameters', names.slice(0, MAX_NAMES).join(', '));
   if (isStrict(request)) throw validationFailed(paths.map((path) => ({ path, message: UNKNOWN_NAME })));
 }

@@ -16,29 +16,39 @@ export function onPage(
   route.onSend = [hook, route.onSend ?? []].flat();
 }
 
+/** With the other headers, below 8 KiB: a page that others follow has no known values. */
+const MAX_LINK_BYTES = 5 * 1024;
+
 function pageUrl(
   { url, protocol, host }: FastifyRequest,
   publicUrl: string | undefined,
+  known: object,
   offset: number,
 ): string {
   // A request line may contain an absolute URL, with any host.
   const { pathname, searchParams } = new URL(url, 'http://localhost');
-  searchParams.set('offset', String(offset));
-  return `${publicUrl ?? (host ? `${protocol}://${host}` : '')}${pathname}?${searchParams}`;
+  // Encoding can triple what a client sent: only the parameters of the list are repeated.
+  const query = new URLSearchParams([...searchParams].filter(([name]) => Object.hasOwn(known, name)));
+  query.set('offset', String(offset));
+  return `${publicUrl ?? (host ? `${protocol}://${host}` : '')}${pathname}?${query}`;
 }
 
 /**
- * Adds `Link: <…>; rel="next"` (RFC 8288) to every page but the last. Call it before the routes are registered.
+ * Adds `Link: <…>; rel="next"` (RFC 8288) to every page but the last, if its URL is not too long for a header. Call it
+ * before the routes are registered.
  * @param publicUrl default: the host of the request
  */
 export function linkPages(app: FastifyInstance, publicUrl?: string): void {
   app.addHook('onRoute', (route) => {
     const query = route.schema?.querystring;
     if (!(query instanceof z.ZodObject) || !('offset' in query.shape)) return;
+    const { shape } = query;
     onPage(route, (request, reply, total) => {
       const { limit, offset } = request.query as { limit: number; offset: number };
       const next = offset + limit;
-      if (next < total) reply.header('link', `<${pageUrl(request, publicUrl, next)}>; rel="next"`);
+      if (next >= total) return;
+      const link = `<${pageUrl(request, publicUrl, shape, next)}>; rel="next"`;
+      if (link.length <= MAX_LINK_BYTES) reply.header('link', link);
     });
   });
 }

@@ -16,9 +16,9 @@ const RESPONSE_DESCRIPTIONS: Record<string, string> = {
   RateLimit: 'The remaining requests, and the seconds until the window ends: `"default";r=5999;t=30`.',
   'X-Ignored-Parameters':
     'Ignored fields and parameters of the request: `sort, body.nickname`. With `Prefer: handling=strict`, they are errors.',
-  Link: 'The URL of the next page, if there is one: `<…>; rel="next"`.',
+  Link: 'The URL of the next page, if there is one, with the parameters that the list has: `<…>; rel="next"`.',
   'X-Known-Values':
-    'If the list is empty because no record has the value of a filter: the values in use, percent-encoded: `salesStage=new, won`.',
+    'If the list is empty because no record has the value of a filter: the up to 20 nearest values in use, percent-encoded: `salesStage=new, won`. `…` at the end stands for more.',
   'Retry-After':
     'Whole seconds to wait before the next request. On a 409 only with `IDEMPOTENCY_IN_PROGRESS`.',
 };

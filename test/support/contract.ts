@@ -139,12 +139,18 @@ const OF_HTTP =
 const OPTIONAL = /^(?:idempotency-replayed|link|preference-applied|x-ignored-parameters|x-known-values)$/;
 const OF_LIMITS = /^(?:x-)?ratelimit/;
 
+/** Less than 8 KiB, so that the status line and what Node and proxies add have space too. */
+const MAX_HEADER_BYTES = 8_000;
+const headerBytes = (headers: Response['headers']): number =>
+  Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + String(value).length + 4, 0);
+
 /** What is wrong with the headers; undefined if nothing is. */
 function headersError(
   declared: readonly string[],
   { status, headers, body }: Response,
   code: string | undefined,
 ): string | undefined {
+  if (headerBytes(headers) > MAX_HEADER_BYTES) return `more than ${MAX_HEADER_BYTES} bytes`;
   const undeclared = Object.keys(headers).filter((name) => !OF_HTTP.test(name) && !declared.includes(name));
   if (undeclared.length > 0) return `${undeclared}, not in its document`;
   // A service without a rate limit sends none of its headers.
