@@ -46,8 +46,6 @@ const KEY_PROBLEMS = {
 const PRECONDITIONS = {
   changed: 'The record has changed since you read it. Read it again and send its new ETag.',
   noTag: 'If-Match has no entity tag. Send the ETag of the response unchanged, with its quotes.',
-  weakTag:
-    'If-Match has a weak tag (W/"…"), which never matches. A proxy that compresses responses weakens tags: read the record without Accept-Encoding and send that ETag.',
   exists: 'The record already exists, or is archived. To replace it, omit If-None-Match.',
   file: 'The file does not match the conditions in the headers of the request.',
 };

@@ -20,4 +20,4 @@ export * from './sql/row.ts';
 export * from './sql/statement.ts';
 export * from './tables/index.ts';
 export * from './tables/owned.ts';
-export type { Resource } from './tables/resource.ts';
+export type { Resource, TenantTable } from './tables/resource.ts';

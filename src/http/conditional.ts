@@ -4,9 +4,12 @@ import { ApiError, type ErrorValues } from '../contract/errors.ts';
 import { inTransaction, type Json, type OrganizationScope, type Put } from '../db/index.ts';
 import { isCacheable } from './headers.ts';
 
-/** Weak comparison. A substring search is enough, because a quoted tag contains no quotes. */
-const namesTag = (ifNoneMatch: string, tag: string): boolean =>
-  ifNoneMatch === '*' || ifNoneMatch.includes(tag);
+/** What a proxy that compresses adds to a tag. It changes the encoding of a response, not the record. */
+const OF_A_PROXY = /(?<=^|[\s,])W\/(?=")|--?gzip(?=")/g;
+
+/** A substring search is enough, because a quoted tag contains no quotes. */
+const namesTag = (header: string, tag: string): boolean =>
+  header.trim() === '*' || header.replace(OF_A_PROXY, '').includes(tag.replace(OF_A_PROXY, ''));
 
 /** Whether a 304 shows that the client has a copy: `*` does not. */
 export const provesCopy = ({ headers }: FastifyRequest): boolean => headers['if-none-match'] !== '*';
@@ -36,17 +39,11 @@ export function sendConditionally(app: FastifyInstance): void {
   });
 }
 
-/** Strong comparison, as RFC 9110 requires for If-Match: a weak tag never matches. */
-const matches = (ifMatch: string, tag: string): boolean =>
-  ifMatch.trim() === '*' || ifMatch.split(',').some((named) => named.trim() === tag);
-
 const preconditionFailed = (reason: ErrorValues<'PRECONDITION_FAILED'>): ApiError =>
   new ApiError('PRECONDITION_FAILED', reason);
 
-function noMatch(ifMatch: string): ApiError {
-  if (!ifMatch.includes('"')) return preconditionFailed('noTag');
-  return preconditionFailed(ifMatch.includes('W/"') ? 'weakTag' : 'changed');
-}
+const noMatch = (ifMatch: string): ApiError =>
+  preconditionFailed(ifMatch.includes('"') ? 'changed' : 'noTag');
 
 /**
  * Runs `work`. With If-Match, in a transaction and only if the locked record has one of the tags.
@@ -62,7 +59,7 @@ export function ifMatch<Result>(
   const named = request.headers['if-match'];
   if (named === undefined) return work(request.scope, id);
   return inTransaction(request.scope, async (scope) => {
-    if (!matches(named, entityTag(await lock(scope, id)))) throw noMatch(named);
+    if (!namesTag(named, entityTag(await lock(scope, id)))) throw noMatch(named);
     return work(scope, id);
   });
 }
@@ -84,7 +81,7 @@ export async function putIfMatch<T>(
   const { created, body } = await inTransaction(scope, async (within) => {
     if (named !== undefined) {
       const stored = await lock(within);
-      if (stored === undefined || !matches(named, entityTag(stored))) throw noMatch(named);
+      if (stored === undefined || !namesTag(named, entityTag(stored))) throw noMatch(named);
     }
     const put = await work(within);
     if (mustCreate && !put.created) throw preconditionFailed('exists');

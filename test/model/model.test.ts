@@ -137,7 +137,7 @@ const PRECONDITIONS = {
   current: 'matches',
   any: 'matches',
   stale: 'differs',
-  weak: 'differs',
+  weak: 'matches',
   mustCreate: 'mustCreate',
 } as const;
 
