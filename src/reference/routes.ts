@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { fastifyCompress } from '@fastify/compress';
 import type { FastifyPluginCallback } from 'fastify';
 import { setCacheControl } from '../http/headers.ts';
 import { once } from '../http/once.ts';
@@ -66,35 +65,25 @@ export const referenceRoutes: FastifyPluginCallback<ReferenceOptions> = (app, op
     redirect('/docs/guide/', 'start');
   }
 
-  app.register(async (texts) => {
-    // serveText compresses; the plugin negotiates, and decompresses for clients without gzip.
-    await texts.register(fastifyCompress, {
-      globalDecompression: false,
-      encodings: ['gzip'],
-      inflateIfDeflated: true,
-      threshold: 0,
-      syncThreshold: Number.POSITIVE_INFINITY,
-    });
-    serveText(texts, '/favicon.ico', 'image/svg+xml', () => ICON);
-    serveText(texts, '/openapi.json', 'application/json', document);
-    serveText(texts, '/llms.txt', 'text/plain', () => llmsText(title, address, hasGuide));
-    serveText(texts, '/docs/', 'text/html', () => referencePage(title, hasGuide));
-    serveText(texts, '/docs/js/scalar.js', 'text/javascript', referenceScript);
-    if (!hasGuide) return;
-    const chapters = once(() => renderChapters(address));
-    for (const [index, chapter] of CHAPTERS.entries())
-      serveText(texts, `/docs/guide/${chapter}`, 'text/html', async () =>
-        chapterPage(await chapters(), index, title),
-      );
-    serveText(texts, '/docs/guide/search.json', 'application/json', async () =>
-      JSON.stringify((await chapters()).flatMap(({ sections }) => sections)),
+  serveText(app, '/favicon.ico', 'image/svg+xml', () => ICON);
+  serveText(app, '/openapi.json', 'application/json', document);
+  serveText(app, '/llms.txt', 'text/plain', () => llmsText(title, address, hasGuide));
+  serveText(app, '/docs/', 'text/html', () => referencePage(title, hasGuide));
+  serveText(app, '/docs/js/scalar.js', 'text/javascript', referenceScript);
+  if (!hasGuide) return done();
+  const chapters = once(() => renderChapters(address));
+  for (const [index, chapter] of CHAPTERS.entries())
+    serveText(app, `/docs/guide/${chapter}`, 'text/html', async () =>
+      chapterPage(await chapters(), index, title),
     );
-    serveText(texts, '/docs/guide/minisearch.js', 'text/javascript', () =>
-      read(import.meta.resolve('minisearch')),
-    );
-    serveText(texts, '/docs/guide/guide.js', 'text/javascript', () => read('guide.js'));
-    serveText(texts, '/docs/guide/guide.css', 'text/css', guideStyles);
-    serveText(texts, '/docs/guide.md', 'text/markdown', () => guideText(address));
-  });
+  serveText(app, '/docs/guide/search.json', 'application/json', async () =>
+    JSON.stringify((await chapters()).flatMap(({ sections }) => sections)),
+  );
+  serveText(app, '/docs/guide/minisearch.js', 'text/javascript', () =>
+    read(import.meta.resolve('minisearch')),
+  );
+  serveText(app, '/docs/guide/guide.js', 'text/javascript', () => read('guide.js'));
+  serveText(app, '/docs/guide/guide.css', 'text/css', guideStyles);
+  serveText(app, '/docs/guide.md', 'text/markdown', () => guideText(address));
   done();
 };

@@ -11,7 +11,10 @@ const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
   "font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Builds and compresses the text at the first request. */
+/** `q=0` rejects the encoding. */
+const GZIP = /(?:^|[\s,])(?:gzip|x-gzip|\*)\s*(?=,|$|;)(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
+
+/** Builds and compresses the text at the first request. All requests share both forms. */
 export function serveText(
   app: FastifyInstance,
   url: string,
@@ -19,18 +22,20 @@ export function serveText(
   build: () => string | Promise<string>,
 ): void {
   const packed = once(async () => {
-    const bytes = await compress(await build());
-    // Weak, because the compressed and the plain form share it.
-    return { bytes, tag: `W/${entityTag(bytes)}` };
+    const plain = Buffer.from(await build());
+    // Weak, because both forms have it.
+    return { plain, gzip: await compress(plain), tag: `W/${entityTag(plain)}` };
   });
-  app.get(url, { schema: { hide: true } }, async (_request, reply) => {
-    const { bytes, tag } = await packed();
+  app.get(url, { schema: { hide: true } }, async ({ headers }, reply) => {
+    const { plain, gzip, tag } = await packed();
+    const isPacked = GZIP.test(headers['accept-encoding']?.toString() ?? '');
     reply.headers({
       'content-security-policy': CONTENT_SECURITY_POLICY,
       'content-type': `${type}; charset=utf-8`,
+      ...(isPacked && { 'content-encoding': 'gzip' }),
       etag: tag,
       vary: 'accept-encoding',
     });
-    return bytes;
+    return isPacked ? gzip : plain;
   });
 }
