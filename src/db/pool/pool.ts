@@ -6,7 +6,7 @@ import { breaksConnection, sqlState } from './errors.ts';
 import { cut, sendCancel } from './pg/cancel.ts';
 import { createSharedConnections } from './pg/shared.ts';
 import { LostRace } from './scope.ts';
-import { run } from './send.ts';
+import { hasPreparedTooMany, run } from './send.ts';
 
 export type PoolOptions = {
   url: string;
@@ -100,7 +100,7 @@ export function openPool(options: PoolOptions) {
       // A late cancel would hit the next user of the connection.
       if (cancelled) isClosed = !(await cancelled) || isClosed;
       clearTimeout(silence);
-      client.release(isClosed);
+      client.release(isClosed || hasPreparedTooMany(client));
     }
   }
 

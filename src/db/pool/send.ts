@@ -1,12 +1,28 @@
 import type pg from 'pg';
 import { bind, type Statement } from '../sql/statement.ts';
 
+/** Clients choose among hundreds of thousands of sets of fields, and PostgreSQL keeps what a connection has prepared. */
+const MAX_PREPARED = 500;
+
+const preparedOn = new WeakMap<pg.Client, Set<string>>();
+
+/** Whether the connection has prepared so many statements that another one should replace it. */
+export const hasPreparedTooMany = (client: pg.Client): boolean =>
+  (preparedOn.get(client)?.size ?? 0) > MAX_PREPARED;
+
+function countPrepared(client: pg.Client, name: string): void {
+  const names = preparedOn.get(client);
+  if (names) names.add(name);
+  else preparedOn.set(client, new Set([name]));
+}
+
 export const send = <Row, Values>(
   client: pg.Client,
   statement: Statement<Row, Values>,
   values: Values,
 ): Promise<Row[]> =>
   new Promise((done, fail) => {
+    if (statement.isPrepared) countPrepared(client, statement.name);
     client.query(bind(statement, values), (error, result) =>
       error ? fail(error) : done(result.rows as Row[]),
     );

@@ -213,24 +213,24 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   }
 
   const statementsFor = statementsBySet(
-    (names: readonly (FilterName<Query> | 'offset')[], isOnce): Statements => {
+    (names: readonly (FilterName<Query> | 'offset')[], isFurther): Statements => {
       const active = filters.filter(([filter]) => names.includes(filter));
       const skips = names.includes('offset');
       const { where, counted } = matching(active);
       const isPlanned = active.some(([, filter]) => filter.isPlannedEachTime);
-      const make = isPlanned || isOnce ? unprepared : prepared;
+      const make = isPlanned ? unprepared : prepared;
       const total = storedTotal(active) ?? sql`select count(*) as total from ${counted}`;
       const isLater = active.some(([, filter]) => filter.isTotalLater);
       return {
         page: make(
           nameOfParts([name, ...names]),
           (_: Params<Values>) => pageOf(where, skips, isPlanned, isLater ? undefined : total),
-          { isOnce, isShort: active.length === 1 && active[0]?.[1].isShort },
+          { isFurther, isShort: active.length === 1 && active[0]?.[1].isShort },
         ),
         total: make(
           nameOfParts([`${name}_total`, ...active.map(([filter]) => filter)]),
           (_: Params<Values>) => sql<{ total: string }>`${total}`,
-          { isOnce },
+          { isFurther },
         ),
       };
     },

@@ -4,7 +4,7 @@ import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
 import { type Json, jsonRow } from '../sql/json.ts';
 import { assignments, columnList, hasValues, rowValues, type Storable, valueList } from '../sql/row.ts';
-import { nameOfParts, type Params, prepared, statementsBySet, unprepared } from '../sql/statement.ts';
+import { nameOfParts, type Params, prepared, statementsBySet } from '../sql/statement.ts';
 import { defineGet } from './get.ts';
 import { type RecordKey, recordNotFound, recordOf, tableName, type View, written } from './view.ts';
 
@@ -45,22 +45,21 @@ export function defineUpdate<T, Name extends string>(
 ) {
   const allFields = Object.keys(columns) as Name[];
 
-  const statementsFor = statementsBySet((fields: readonly Name[], isOnce) => {
+  const statementsFor = statementsBySet((fields: readonly Name[], isFurther) => {
     const chosen = Object.fromEntries(fields.map((field) => [field, columns[field]])) as Columns<Name>;
-    const make = isOnce ? unprepared : prepared;
     const isWhole = fields.length === allFields.length;
     return {
-      update: make(
+      update: prepared(
         isWhole ? name : nameOfParts([name, ...fields]),
         ($: Params<RecordKey>) => sql<Body<T>>`
         with written as (update ${view.table} set ${assignments(chosen)} where ${recordOf(view, $)} returning *) ${written(view)}`,
-        { isOnce },
+        { isFurther },
       ),
-      current: make(
+      current: prepared(
         isWhole ? `${name}_current` : nameOfParts([`${name}_current`, ...fields]),
         ($: Params<RecordKey>) => sql<Body<T> & { isApplied: boolean }>`
         select ${jsonRow(view.fields)} as body, ${hasValues(chosen)} as "isApplied" from ${view.table} where ${recordOf(view, $)}`,
-        { isOnce },
+        { isFurther },
       ),
     };
   });

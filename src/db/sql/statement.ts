@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { fillPlaceholders, is, Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import type { QueryConfig } from 'pg';
+import { LruMap } from 'toad-cache';
 
 /** SQL that is composed once, when its module is loaded. */
 export type Statement<Row, Values> = {
@@ -52,16 +53,16 @@ const dialect = new PgDialect();
 function compose<Values, Query extends SQLWrapper>(
   name: string,
   query: ($: Params<Values>) => Query,
-  { isOnce, ...options }: Options & Pick<Statement<unknown, never>, 'isPrepared'>,
+  { isFurther, ...options }: Options & Pick<Statement<unknown, never>, 'isPrepared'>,
 ): Statement<RowOf<Query>, Values> {
   const { sql: text, params } = dialect.sqlToQuery(query(placeholders as Params<Values>).getSQL());
   const statement = { name, text, params, ...options };
-  return isOnce ? statement : register(statement);
+  return isFurther ? statement : register(statement);
 }
 
 type Options = Partial<Pick<Statement<unknown, never>, 'isShort'>> & {
-  /** Composed for one run, and not registered. */
-  isOnce?: boolean;
+  /** One of too many to register. */
+  isFurther?: boolean;
 };
 
 /**
@@ -81,19 +82,19 @@ export const unprepared = <Values, Query extends SQLWrapper>(
   options: Options = {},
 ): Statement<RowOf<Query>, Values> => compose(name, query, { ...options, isPrepared: false });
 
-/** Statements of further sets are composed and parsed at each run. */
-const PREPARED_SETS = 64;
+const CACHED_SETS = 64;
 
 /** The statements for each set of names (fields of a PATCH, filters of a list). There are hundreds of thousands of sets. */
 export function statementsBySet<Name extends string, Statements>(
-  compose: (names: readonly Name[], isOnce: boolean) => Statements,
+  compose: (names: readonly Name[], isFurther: boolean) => Statements,
 ) {
-  const cached = new Map<string, Statements>();
+  const cached = new LruMap<Statements>(CACHED_SETS);
+  let isFull = false;
   return (names: readonly Name[]): Statements => {
-    const isOnce = cached.size >= PREPARED_SETS;
+    isFull ||= cached.size === CACHED_SETS;
     const key = names.join();
-    const statements = cached.get(key) ?? compose(names, isOnce);
-    if (!isOnce) cached.set(key, statements);
+    const statements = cached.get(key) ?? compose(names, isFull);
+    cached.set(key, statements);
     return statements;
   };
 }
