@@ -1,4 +1,4 @@
-import { isPossiblePhoneNumber, isValidPhoneNumber } from 'libphonenumber-js/max';
+import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 
 /**
  * The contact key: contacts with the same key are the same account, however people write it. See
@@ -8,8 +8,12 @@ import { isPossiblePhoneNumber, isValidPhoneNumber } from 'libphonenumber-js/max
 export const IDENTIFIER_TYPES = ['whatsapp', 'instagram', 'messenger', 'email', 'telefono', 'web'] as const;
 export type IdentifierType = (typeof IDENTIFIER_TYPES)[number];
 
+/** Characters that nobody sees; they come along when a number or an address is copied. */
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
 const PUNCTUATION = /[\s.()[\]{}\p{Dash_Punctuation}]/gu;
 const E164 = /^\+[1-9]\d{6,14}$/;
+/** With prefixes that are dialled only within a country. */
+const DIALLED = /^\+[1-9]\d{6,18}$/;
 /** With the country code, as WhatsApp reports numbers. */
 const REPORTED_DIGITS = /^[1-9]\d{11,14}$/;
 const FEW_DIGITS = /^\d{8,11}$/;
@@ -18,79 +22,151 @@ const ONLY_DIGITS = /^\d{1,11}$/;
 /** Meta's business-scoped user ids, which replace a hidden number. */
 const BUSINESS_SCOPED_ID = /^[A-Z]{2}(\.ENT)?\.[A-Za-z0-9]{1,128}$/;
 
+type Replacement = readonly [form: RegExp, canonical: string];
+
+const MEXICO: Replacement = [/^\+521(\d{10})$/, '+52$1'];
+
 /** Forms of one number that differ by country: Mexico's 1 and Argentina's 9 after the country code, Brazil's ninth digit. */
-const COUNTRY_VARIANTS: readonly [RegExp, string][] = [
-  [/^\+521(\d{10})$/, '+52$1'],
+export const COUNTRY_VARIANTS: readonly Replacement[] = [
+  MEXICO,
   [/^\+549(\d{10})$/, '+54$1'],
   [/^\+55(\d{2})9(\d{8})$/, '+55$1$2'],
 ];
 
-/** How WhatsApp gateways report an account: a number, or a linked id in place of a hidden number. */
-const NUMBER_OF_GATEWAY = /^(\d+)@(?:s\.whatsapp\.net|c\.us)$/;
+/**
+ * Prefixes behind the country code that libphonenumber does not know there: Mexico's, until 2019; Argentina's 0 or 15 after its 9;
+ * Brazil's 0 and carrier before a mobile number without its ninth digit; a 0 where numbers have no trunk prefix.
+ */
+const DOMESTIC_PREFIXES: readonly Replacement[] = [
+  [/^\+521?0(?:[12]|4[45])1?(\d{10})$/, '+52$1'],
+  [/^\+5490(\d{10})$/, '+549$1'],
+  [/^\+5490?(\d{12})$/, '+54$1'],
+  [/^\+550(?:\d\d)?(?<area>\d\d)(?<number>[6-9]\d{7})$/, '+55$<area>9$<number>'],
+  [/^\+(34|50[1-79]|56|57|59[27])0(\d+)$/, '+$1$2'],
+];
+
+/** How WhatsApp gateways report an account: a number with the device, or a linked id in place of a hidden number. */
+const SCHEME = /^\s*(?:whatsapp|tel):/i;
+const DEVICE = /^(\d+)(?:[._]\d+)?(?::\d+)?@(s\.whatsapp\.net|c\.us|lid)$/;
 const LINKED_ID = /^\d{6,20}@lid$/;
 
 const isTelephone = (type: IdentifierType): boolean => type === 'whatsapp' || type === 'telefono';
+
+const visible = (value: string): string => value.replace(INVISIBLE, '').normalize('NFC');
 
 const withoutPunctuation = (value: string): string => value.replace(PUNCTUATION, '').replace(/^00/, '+');
 
 const NUMBER_IN_SEARCH = /^[\d+\s.()[\]{}\p{Dash_Punctuation}]{4,}$/u;
 
-/** The texts that a search looks for: the text itself, and a telephone number without punctuation. */
-export const searchedTexts = (text: string): string[] =>
-  NUMBER_IN_SEARCH.test(text) ? [text, withoutPunctuation(text)] : [text, text];
+/**
+ * The texts that a search looks for: the text, and what else it may stand for: a telephone number without punctuation, or an address
+ * in a URL, where an unencoded + is a space.
+ */
+export function searchedTexts(text: string): string[] {
+  const value = visible(text);
+  const number = account('whatsapp', value);
+  if (NUMBER_IN_SEARCH.test(number)) return [text, withoutPunctuation(number)];
+  return [text, value.includes('@') ? value.trim().replaceAll(' ', '+') : value];
+}
+
+const replaced = (number: string, replacements: readonly Replacement[]): string =>
+  replacements.reduce((text, [form, canonical]) => text.replace(form, canonical), number);
 
 /** The number in one form, if its country has two. */
-const foldCountry = (number: string): string =>
-  COUNTRY_VARIANTS.reduce((text, [form, canonical]) => text.replace(form, canonical), number);
+const foldCountry = (number: string): string => replaced(number, COUNTRY_VARIANTS);
+
+function readNumber(number: string) {
+  // libphonenumber knows the other variants.
+  const readable = number.replace(...MEXICO);
+  const parsed = parsePhoneNumberFromString(readable);
+  const isValid = () => parsed?.isValid() ?? false;
+  // It removes trunk prefixes, but not zeros that belong to the number, as in Italy, Ivory Coast and Congo.
+  const isShorter = parsed && parsed.number.length < readable.length && isValid();
+  return {
+    number: isShorter ? parsed.number : number,
+    isValid,
+    isPossible: () => parsed?.isPossible() ?? false,
+  };
+}
+
+/** The number without prefixes that are dialled only within its country: only a valid number proves that digits are a prefix. */
+function international(number: string) {
+  const read = readNumber(number);
+  const shorter = replaced(number, DOMESTIC_PREFIXES);
+  if (shorter === number || read.isValid()) return read;
+  const other = readNumber(shorter);
+  return other.isValid() ? other : read;
+}
 
 /** The number in E.164, without punctuation and with a + for 00; null if the value is not a telephone number. */
 function e164(value: string): string | null {
-  const number = withoutPunctuation(value);
-  if (E164.test(number)) return number;
-  const folded = foldCountry(`+${number}`);
+  const sent = withoutPunctuation(value);
+  const hasPlus = sent.startsWith('+');
+  const dialled = hasPlus ? sent : `+${sent}`;
+  if (!DIALLED.test(dialled)) return null;
+  const { number, isValid, isPossible } = international(dialled);
   // Many digits can be a linked id without its @lid. Few can be a national number, which as an international one would belong
   // to another person.
-  const isInternational =
-    (REPORTED_DIGITS.test(number) && isPossiblePhoneNumber(folded)) ||
-    (FEW_DIGITS.test(number) && isValidPhoneNumber(folded));
-  return isInternational ? `+${number}` : null;
+  const isInternational = FEW_DIGITS.test(sent)
+    ? isValid()
+    : (hasPlus || REPORTED_DIGITS.test(sent)) && isPossible();
+  return isInternational && E164.test(number) ? number : null;
 }
 
-/** The number in a value that a WhatsApp gateway reports. */
-const withoutGateway = (type: IdentifierType, value: string): string =>
-  type === 'whatsapp' ? value.replace(NUMBER_OF_GATEWAY, '$1') : value;
+/** The identifier of a telephone type, without what gateways add to it. */
+function account(type: IdentifierType, value: string): string {
+  const plain = value.replace(SCHEME, '');
+  return type === 'whatsapp'
+    ? plain.replace(DEVICE, (_, digits, server) => (server === 'lid' ? `${digits}@lid` : digits))
+    : plain;
+}
 
 /** Only the basic form; whether an address exists, only its mail server knows. */
 export const isEmailAddress = (text: string): boolean => /^(?!mailto:)[^@\s<>]+@[^@\s<>]+$/i.test(text);
 
 /** The contact's number in E.164, in the form of its country; null for other channels, and for ids that are not numbers. */
 export const phoneNumber = (type: IdentifierType, value: string): string | null =>
-  isTelephone(type) ? e164(withoutGateway(type, value)) : null;
+  isTelephone(type) ? e164(account(type, visible(value))) : null;
+
+/** The address of a profile, as the browser or the app copies it; not that of a post or a story. */
+const PROFILE =
+  /^(?:https?:\/\/)?(?:[\w-]+\.)?(?:instagram\.com|instagr\.am|ig\.me\/m)\/(?:_u\/)?@?(?!(?:p|reels?|tv|stories|explore|direct|accounts)(?:[/?#]|$))([\w.]+)(?:\/(?:reels|tagged|channel))?\/?(?:[?#].*)?$/;
 
 /** The contact key; null if the value is not an identifier of its type. */
-export function contactKey(type: IdentifierType, value: string): string | null {
+export function contactKey(type: IdentifierType, sent: string): string | null {
+  const value = visible(sent);
   switch (type) {
     case 'whatsapp':
     case 'telefono': {
-      if (type === 'whatsapp' && (BUSINESS_SCOPED_ID.test(value) || LINKED_ID.test(value))) return value;
-      const number = phoneNumber(type, value);
+      const identifier = account(type, value);
+      if (type === 'whatsapp' && (BUSINESS_SCOPED_ID.test(identifier) || LINKED_ID.test(identifier)))
+        return identifier;
+      const number = e164(identifier);
       return number && foldCountry(number);
     }
     case 'email': {
       const address = value.trim().toLowerCase();
       return isEmailAddress(address) ? address : null;
     }
-    case 'instagram':
-      return value.trim().replace(/^@/, '').toLowerCase() || null;
+    case 'instagram': {
+      const handle = value.trim().toLowerCase().replace(PROFILE, '$1').replace(/^@/, '');
+      return handle.includes('/') ? null : handle || null;
+    }
     case 'messenger':
     case 'web':
       return value || null;
   }
 }
 
+/** The value of a URL as it was meant: there, an unencoded + is a space. */
+function withPlus(type: IdentifierType, value: string): string {
+  if (type === 'email') return value.trim().replaceAll(' ', '+');
+  return isTelephone(type) ? value.replace(/^((?:whatsapp|tel):)? (?=\d)/i, '$1+') : value;
+}
+
 /**
  * The possible contact keys of a value, by type.
- * @param value from a URL, where an unencoded + is a space
+ * @param value from a URL
  */
 export const possibleKeys = (
   value: string,
@@ -98,7 +174,7 @@ export const possibleKeys = (
 ): Partial<Record<IdentifierType, string>> =>
   Object.fromEntries(
     types.flatMap((type) => {
-      const key = contactKey(type, isTelephone(type) ? value.replace(/^ (?=\d)/, '+') : value);
+      const key = contactKey(type, withPlus(type, value));
       return key === null ? [] : [[type, key]];
     }),
   );
@@ -116,18 +192,21 @@ const RULES: Record<IdentifierType, string> = {
     'must be a telephone number in E.164, such as +5215512345678, a business-scoped user id, or a linked id that ends in @lid',
   telefono: 'must be a telephone number in E.164, such as +5215512345678',
   email: EMAIL_RULE,
-  instagram: 'must be a handle',
+  instagram: 'must be a handle, or the address of a profile',
   messenger: 'must not be empty',
   web: 'must not be empty',
 };
 
 /** The rule that a value without a contact key breaks: the end of a sentence that begins with the field's name. */
 export function identifierRule(type: IdentifierType, value: string): string {
-  const digits = withoutPunctuation(withoutGateway(type, value));
-  if (isTelephone(type) && ONLY_DIGITS.test(digits)) return 'must start with + and the country code';
+  const rule = RULES[type];
+  if (!isTelephone(type)) return rule;
+  const digits = withoutPunctuation(account(type, visible(value)));
+  if (ONLY_DIGITS.test(digits)) return 'must start with + and the country code';
+  if (DIALLED.test(digits)) return `${rule}; this has too few or too many digits for its country`;
   return type === 'whatsapp' && REPORTED_DIGITS.test(digits)
     ? 'is not a telephone number; if it is a linked id of WhatsApp, it must end in @lid'
-    : RULES[type];
+    : rule;
 }
 
 /** The searched text of a contact: its value, its key, and the digits of its number. */

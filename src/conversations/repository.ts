@@ -1,6 +1,7 @@
 import { type Placeholder, sql } from 'drizzle-orm';
 import { alias, type PgColumn } from 'drizzle-orm/pg-core';
-import { byContactKeys } from '../customers/contacts.repository.ts';
+import { searchedTexts } from '../../rules/contact-key.ts';
+import { byContactKeys, containsText } from '../customers/contacts.repository.ts';
 import { customerName } from '../customers/repository.ts';
 import {
   before,
@@ -72,10 +73,11 @@ const conversationLists = {
     },
     query: {
       field: 'chainId',
-      where: (chainId: PgColumn, text: Placeholder) => sql`${chainId} = any(array(
+      where: (chainId: PgColumn, texts: Placeholder) => sql`${chainId} = any(array(
         select ${searchableConversations.chain} from ${searchableConversations}
         where ${searchableConversations.organizationId} = ${organizationParam}
-          and ${searchableConversations.search} like contains_pattern(${text})))`,
+          and ${containsText(searchableConversations.search, texts)}))`,
+      value: searchedTexts,
       isPlannedEachTime: true,
       isTotalLater: true,
     },

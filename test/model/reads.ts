@@ -67,7 +67,7 @@ const isFound = (kind: Kind, row: Row, query: Fields, organization: Organization
     .every(([name, value]) => {
       if (name === 'query')
         return (SEARCHED[kind]?.(row, organization) ?? []).some((text) =>
-          (kind === 'customers' ? searchedTexts(value) : [value]).some((sent) =>
+          (['customers', 'conversations'].includes(kind) ? searchedTexts(value) : [value]).some((sent) =>
             fold(text ?? '').includes(fold(sent).trim()),
           ),
         );

@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { contactKey, IDENTIFIER_TYPES, identifierRule, phoneNumber } from '../../rules/contact-key.ts';
+import {
+  COUNTRY_VARIANTS,
+  contactKey,
+  IDENTIFIER_TYPES,
+  identifierRule,
+  phoneNumber,
+  possibleKeys,
+  searchedTexts,
+} from '../../rules/contact-key.ts';
 
 /** The contact key and the telephone number of a value. */
 const read = (type: (typeof IDENTIFIER_TYPES)[number], value: string) => ({
@@ -31,16 +39,12 @@ describe.each(TELEPHONE_TYPES)('%s', (type) => {
     ['+5511987654321', '+551187654321', '+5511987654321'],
     ['+551134567890', '+551134567890'],
     ['34612345678', '+34612345678'],
-    ['+1234567', '+1234567'],
     // Only the 00 makes these digits a number.
-    ['001234567', '+1234567'],
-    ['+123456789012345', '+123456789012345'],
-    // With a digit more or less, numbers of Mexico, Argentina and Brazil have no second form.
-    ['+52155123456789', '+52155123456789'],
-    ['+521551234567', '+521551234567'],
-    ['+54911234567890', '+54911234567890'],
-    ['+54911234567', '+54911234567'],
-    ['+55119876543210', '+55119876543210'],
+    ['005111111111', '+5111111111'],
+    ['\u202a+51 987 654 321\u202c', '+51987654321'],
+    ['+51 987\u00ad654\u200b321\ufeff', '+51987654321'],
+    ['WhatsApp: +51 987-654-321', '+51987654321'],
+    ['tel:+51-987-654-321', '+51987654321'],
   ])('%s is the contact %s', (value, key, number = key) => {
     expect(read(type, value)).toEqual({ key, number });
   });
@@ -61,6 +65,14 @@ describe.each(TELEPHONE_TYPES)('%s', (type) => {
     ['1234567890123456', NO_NUMBER],
     ['+1234567890123456', NO_NUMBER],
     ['+123456', NO_NUMBER],
+    ['+1234567', /too few or too many digits for its country$/],
+    ['+51 987 000', /too few or too many digits for its country$/],
+    ['+51 1 444-5556 - 102', /too few or too many digits for its country$/],
+    // With a digit more, numbers of Mexico and Brazil have no second form.
+    ['+52155123456789', NO_NUMBER],
+    ['+55119876543210', NO_NUMBER],
+    ['+51 987 654 321 / 987 654 322', NO_NUMBER],
+    ['tel:+51-1-444-5556;ext=102', NO_NUMBER],
     ['+0123456789', NO_NUMBER],
     ['+52 55 1234 5678 ext 9', NO_NUMBER],
     ['+52/5512345678', NO_NUMBER],
@@ -88,10 +100,96 @@ describe.each(TELEPHONE_TYPES)('%s', (type) => {
   });
 });
 
+/** The same number, as it is dialled abroad and, behind its country code, at home. */
+const DIALLED_AT_HOME: [number: string, ...forms: string[]][] = [
+  ['+593987654321', '+593 09 8765 4321', '00593 (0)98 765 4321', '593 09 8765 4321'],
+  ['+584125551234', '+58 0412-555.12.34'],
+  [
+    '+5511988887777',
+    '+55 011 98888-7777',
+    '+55 0 15 11 98888-7777',
+    '+55 90 11 98888-7777',
+    '+55 011 8888-7777',
+  ],
+  [
+    '+525512345678',
+    '+52 01 55 1234 5678',
+    '+52 044 55 1234 5678',
+    '+52 045 1 55 1234 5678',
+    '52 044 55 1234 5678',
+  ],
+  ['+5215512345678', '+52 1 044 55 1234 5678'],
+  [
+    '+5491123456789',
+    '+54 11 15 2345-6789',
+    '+54 011 15 2345-6789',
+    '+54 9 11 15 2345-6789',
+    '+54 9 011 2345-6789',
+  ],
+  ['+5492966234567', '+54 2966 15 23-4567', '+54 02966 15 23-4567'],
+  ['+541143211234', '+54 011 4321-1234'],
+  ['+56987654321', '+56 09 8765 4321', '+56 (0) 9 8765 4321'],
+  ['+573001234567', '+57 03 300 123 4567', '+57 0 300 123 4567'],
+  ['+59171234567', '+591 071234567', '+591 010 71234567'],
+  ['+5114445556', '+51 01 444-5556', '51 01 444 5556'],
+  ['+595981123456', '+595 0981 123 456'],
+  ['+59894123456', '+598 094 123 456'],
+  ['+5351234567', '+53 05 123 4567'],
+  ['+50688881234', '+506 0 8888 1234'],
+  ['+50766123456', '+507 0 6612 3456'],
+  ['+18095551234', '+1 1 809 555 1234'],
+  ['+34612345678', '+34 0 612 345 678'],
+  ['+442079460958', '+44 (0)20 7946 0958'],
+  ['+79123456789', '+7 8 912 345 67 89'],
+];
+
+test.each(DIALLED_AT_HOME)('%s is one contact, whatever is dialled at home before it', (number, ...forms) => {
+  const key = contactKey('whatsapp', number);
+  for (const form of forms) {
+    expect(contactKey('telefono', form), form).toBe(key);
+    expect(contactKey('whatsapp', String(phoneNumber('whatsapp', form))), form).toBe(key);
+    expect(phoneNumber('whatsapp', form), form).toMatch(/^\+[1-9]\d{9,12}$/);
+  }
+});
+
+test.each(['+390669812345', '+3903331234567', '+2250707123456', '+242066123456', '+78001234567'])(
+  'the digits of %s that look like a prefix belong to the number',
+  (number) => {
+    expect(read('whatsapp', number)).toEqual({ key: number, number });
+  },
+);
+
+/** One of each line of COUNTRY_VARIANTS: two forms of one number. */
+const VARIANTS: [country: string, national: RegExp, forms: (national: string) => [string, string]][] = [
+  ['Mexico', /^[1-9]\d{9}$/, (national) => [`+52${national}`, `+521${national}`]],
+  ['Argentina', /^[1-8]\d{9}$/, (national) => [`+54${national}`, `+549${national}`]],
+  [
+    'Brazil',
+    /^[1-9]{2}\d{8}$/,
+    (national) => [`+55${national}`, `+55${national.slice(0, 2)}9${national.slice(2)}`],
+  ],
+];
+
+test.each(VARIANTS)('the two forms of each number of %s are one contact', (_country, national, forms) => {
+  expect(VARIANTS).toHaveLength(COUNTRY_VARIANTS.length);
+  fc.assert(
+    fc.property(fc.stringMatching(national), (digits) => {
+      const [key, variant] = forms(digits);
+      expect(read('whatsapp', key)).toEqual({ key, number: key });
+      expect(read('telefono', variant)).toEqual({ key, number: variant });
+    }),
+    { examples: [['1198765432'], ['1191234567'], ['1199999999']] },
+  );
+});
+
 describe('an account of whatsapp, as gateways report it', () => {
   test.each([
     ['5215512345678@s.whatsapp.net', '+525512345678', '+5215512345678'],
     ['5511987654321@c.us', '+551187654321', '+5511987654321'],
+    ['51987654321:12@s.whatsapp.net', '+51987654321', '+51987654321'],
+    ['51987654321_1:3@c.us', '+51987654321', '+51987654321'],
+    ['154417159582282:12@lid', '154417159582282@lid', null],
+    ['\u2066154417159582282@lid\u2069', '154417159582282@lid', null],
     ['154417159582282@lid', '154417159582282@lid', null],
     ['123456@lid', '123456@lid', null],
     [`${'9'.repeat(20)}@lid`, `${'9'.repeat(20)}@lid`, null],
@@ -159,17 +257,42 @@ test.each([
   ['instagram', '@Ana.Viaja', 'ana.viaja'],
   ['instagram', ' @ANA ', 'ana'],
   ['instagram', 'ana@viaja', 'ana@viaja'],
+  ['email', '\u200bana@example.com', 'ana@example.com'],
+  ['email', 'jose\u0301@example.com', 'jos\u00e9@example.com'],
+  ['web', 'jose\u0301\u2060', 'jos\u00e9'],
+  ['messenger', '\u2060\u200b', null],
+  ['instagram', 'https://instagram.com/Ana', 'ana'],
+  ['instagram', 'https://www.instagram.com/ana.viaja/?igsh=MzRlODBiNWFlZA==', 'ana.viaja'],
+  ['instagram', 'Instagram.com/@ana#bio', 'ana'],
+  ['instagram', 'https://ig.me/m/ana', 'ana'],
+  ['instagram', 'http://m.instagram.com/_u/p.ana/', 'p.ana'],
+  ['instagram', 'https://www.instagram.com/ana/reels/', 'ana'],
+  ['instagram', 'https://www.instagram.com/p/DAbc123/', null],
+  ['instagram', 'https://www.instagram.com/reel/DAbc123', null],
+  ['instagram', 'https://example.com/ana', null],
+  ['instagram', 'ana/viaja', null],
   ['instagram', ' @ ', null],
 ] as const)('in %s %j is the contact %j', (type, value, key) => {
   expect(contactKey(type, value)).toBe(key);
 });
 
-test('messenger and web take any text as it is; email and instagram ignore case and outer spaces', () => {
+test('a value in a URL, where a plus has become a space, stands for the contact that was meant', () => {
+  expect(possibleKeys(' 51 987 654 321', ['telefono'])).toEqual({ telefono: '+51987654321' });
+  expect(possibleKeys('whatsapp: 51987654321', ['whatsapp'])).toEqual({ whatsapp: '+51987654321' });
+  expect(possibleKeys('ana viajes@example.com', ['email'])).toEqual({ email: 'ana+viajes@example.com' });
+  expect(searchedTexts('ana viajes@')).toEqual(['ana viajes@', 'ana+viajes@']);
+  expect(searchedTexts('whatsapp: 51987654321')[1]).toBe('51987654321');
+  expect(searchedTexts('51987654321:12@s.whatsapp.net')[1]).toBe('51987654321');
+  expect(searchedTexts('\u202a+51 987\u202c')[1]).toBe('+51987');
+});
+
+test('messenger and web take any text; email and instagram ignore case and outer spaces', () => {
   const ascii = fc.integer({ min: 0, max: 127 });
   const unit = fc.oneof(ascii, fc.nat({ max: 0x10ffff })).map((code) => String.fromCodePoint(code));
   fc.assert(
     fc.property(fc.string({ unit, minLength: 1, maxLength: 40 }), (value) => {
-      for (const type of ['messenger', 'web'] as const) expect(contactKey(type, value)).toBe(value);
+      const shown = value.replace(/\p{Default_Ignorable_Code_Point}/gu, '').normalize('NFC') || null;
+      for (const type of ['messenger', 'web'] as const) expect(contactKey(type, value)).toBe(shown);
       for (const type of ['email', 'instagram'] as const)
         for (const same of [value.toLowerCase(), `  ${value}\t`])
           expect(contactKey(type, same)).toBe(contactKey(type, value));
