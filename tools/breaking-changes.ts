@@ -1,5 +1,4 @@
 import { apiCompare, type Diff } from 'api-smart-diff';
-import { linePerEntry } from './json-text.ts';
 
 const typesOf = (type: unknown): unknown[] => (Array.isArray(type) ? type : [type]);
 
@@ -59,6 +58,14 @@ export function breakingChanges(before: object, after: object): string[] {
 /** A field of a record can have the name of a keyword, but its schema is an object. */
 const isWord = (key: string, value: unknown): boolean =>
   /^examples?$/.test(key) || (/^(description|summary|tags)$/.test(key) && !isObject(value));
+
+/** JSON with one line for each entry, however long: for programs, and for people who read the diff. */
+function linePerEntry(named: object): string {
+  const lines = Object.entries(named).map(
+    ([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`,
+  );
+  return `{\n${lines.join(',\n')}\n}`;
+}
 
 /** The document without descriptions and examples: one line for each path and each component. */
 export function promisesOf({ openapi, info, security, paths, components }: Value): string {

@@ -7,7 +7,6 @@ import { buildDashboardApp } from '../src/dashboard-app.ts';
 import { createLogger } from '../src/http/logging.ts';
 import type { Publisher } from '../src/reference/publish.ts';
 import { clientOperations, clientTypes, type DocumentedApi } from './client-types.ts';
-import { jsonText } from './json-text.ts';
 import { tablesDiagram, tablesTable } from './tables-diagram.ts';
 
 /** A file of the repository that is generated, wholly or partly, from the code. */
@@ -133,12 +132,13 @@ async function documentOf(app: FastifyInstance): Promise<DocumentedApi> {
 export async function generatedDocuments(): Promise<GeneratedDocument[]> {
   const document = await documentOf(await describedApp());
   const dashboard = await documentOf(await describedDashboardApp());
+  const types = await clientTypes(document);
   const published = codesIn(document);
   const ofV1 = errorCodes.filter((code) => published.includes(code));
   return [
-    { path: 'openapi/openapi.json', render: () => `${jsonText(document)}\n` },
-    { path: 'openapi/dashboard.json', render: () => `${jsonText(dashboard)}\n` },
-    { path: 'client/src/types.ts', render: () => clientTypes(document) },
+    { path: 'openapi/openapi.json', render: () => `${JSON.stringify(document, null, 2)}\n` },
+    { path: 'openapi/dashboard.json', render: () => `${JSON.stringify(dashboard, null, 2)}\n` },
+    { path: 'client/src/types.ts', render: () => types },
     { path: 'client/src/operations.ts', render: () => clientOperations(document) },
     ...markdownDocuments({
       operations: operationsTable(document.paths),
