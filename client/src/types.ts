@@ -659,18 +659,21 @@ export interface components {
             /**
              * @description The identifier on the channel; returned as it was sent, a telephone number in E.164.
              *
-             *     - `whatsapp`, `telefono`: a telephone number in E.164, such as `+5215512345678`. Spaces, dots, dashes and brackets are ignored, and a
-             *       leading 00 stands for +. Without a +, 12 to 15 digits are accepted if they are a possible number after a +, as WhatsApp reports
-             *       numbers, and 8 to 11 digits only if they are a valid one. Start a national number with + and the country code.
-             *       `whatsapp` also accepts what WhatsApp and its gateways report: digits with `@s.whatsapp.net` or `@c.us`, which is removed; a
-             *       linked id with its `@lid`, such as `154417159582282@lid`, and a business-scoped user id, such as
-             *       `MX.13491208655302741918`. Both stand for a hidden number, and have no `phoneNumber`.
+             *     - `whatsapp`, `telefono`: a telephone number in E.164, such as `+5215512345678`. Spaces, dots, dashes and brackets are ignored, a
+             *       leading 00 stands for +, `whatsapp:` or `tel:` before the number is removed, and so is a trunk prefix behind the country code
+             *       (`+593 09…`). Digits that are no part of the number, such as an extension, are rejected. Without a +, 12 to 15 digits are accepted
+             *       if they are a possible number after a +, as WhatsApp reports numbers, and 8 to 11 digits only if they are a valid one. Start a
+             *       national number with + and the country code.
+             *       `whatsapp` also accepts what WhatsApp and its gateways report: digits with `@s.whatsapp.net` or `@c.us`, which is removed
+             *       together with the device (`:12`); a linked id with its `@lid`, such as `154417159582282@lid`, and a business-scoped user id,
+             *       such as `MX.13491208655302741918`. Both stand for a hidden number, and have no `phoneNumber`.
              *     - `email`: an address with one @ between two parts, without spaces, <> or mailto:.
-             *     - `instagram`: a handle, with or without its @.
+             *     - `instagram`: a handle, with or without its @, or the address of the profile.
              *     - `messenger`, `web`: any text.
              *
-             *     An organization can have each contact once. Two values are the same contact if they differ only in the punctuation of a number, in
-             *     Mexico's 1 (`+521`), Argentina's 9 (`+549`) or Brazil's ninth digit, or in the case of an address or handle.
+             *     An organization can have each contact once. Two values are the same contact if they differ only in invisible characters, in the
+             *     punctuation of a number, in Mexico's 1 (`+521`), Argentina's 9 (`+549`) or Brazil's ninth digit, or in the case of an address or
+             *     handle.
              */
             identifierValue: string;
         };
