@@ -2,6 +2,7 @@
 export { type Database, type DatabaseOptions, openDatabase } from './pool/client.ts';
 export * from './pool/errors.ts';
 export * from './pool/scope.ts';
+export * from './query.ts';
 export * from './repository/archive.ts';
 export * from './repository/get.ts';
 export * from './repository/list.ts';

@@ -16,14 +16,14 @@ import {
   teamMembers,
   unprepared,
 } from '../db/index.ts';
-import { isOver } from './repository.ts';
+import { isPastRetention } from './repository.ts';
 
 /** Purges closed organizations in batches. Each batch commits, so an interrupted run resumes. */
 
 const claimStatement = unprepared(
   'organizations.claim_for_purge',
   (_: Params<Record<never, never>>) => sql`
-    update ${organizations} set purge_began_at = now() where ${organizations.purgeBeganAt} is null and ${isOver}`,
+    update ${organizations} set purge_began_at = now() where ${organizations.purgeBeganAt} is null and ${isPastRetention}`,
 );
 
 export type ClaimedOrganization = { id: string; closedAt: string };

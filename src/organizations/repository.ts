@@ -1,8 +1,10 @@
-import { getTableName, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableName, isNull, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { ApiError } from '../contract/errors.ts';
 import {
   apiKeys,
+  as,
+  body,
   type Caller,
   type Database,
   type Fields,
@@ -25,8 +27,8 @@ import {
   parseJson,
   prepared,
   type Queries,
+  qb,
   scopeTo,
-  selectList,
   unprepared,
   written,
 } from '../db/index.ts';
@@ -38,23 +40,24 @@ const RETENTION = sql.raw(`interval '30 days'`);
 const inUtc = (timestamp: PgColumn | SQL): SQL => sql`((${timestamp}) at time zone 'UTC')`;
 
 /** Closed for so long that it cannot be reopened. */
-export const isOver = sql`${inUtc(organizations.closedAt)} <= ${inUtc(sql`now()`)} - ${RETENTION}`;
+export const isPastRetention = sql`${inUtc(organizations.closedAt)} <= ${inUtc(sql`now()`)} - ${RETENTION}`;
 
 /** A claim for the purge and a reopening both update the row, so only one of them succeeds. */
-const isThere = sql`${organizations.purgeBeganAt} is null and (${isOver}) is not true`;
+const isFound = sql`${organizations.purgeBeganAt} is null and (${isPastRetention}) is not true`;
 
 const purgeAt = isoTime(inUtc(sql`${inUtc(organizations.closedAt)} + ${RETENTION}`));
 const view = { table: organizations, fields: fieldsOf(Organization, organizations, { purgeAt }) };
-const createStatement = prepared(
-  'organizations.create',
-  ($: Params<{ id: string; name: string }>): SQL<{ body: Json<Organization> }> => sql`
-    with written as (insert into ${organizations} (id, name) values (${$.id}, ${$.name}) returning *) ${written(view)}`,
+
+type Key = { id: string };
+
+const keyIs = ($: Params<Key>) => and(eq(organizations.id, $.id), isFound);
+
+const createStatement = prepared('organizations.create', ({ id, name }: Params<Key & { name: string }>) =>
+  written(view, qb.insert(organizations).values({ id, name })),
 );
 
-const getStatement = prepared(
-  'organizations.get',
-  ($: Params<{ id: string }>): SQL<{ body: Json<Organization> }> => sql`
-    select ${jsonRow(view.fields)} as body from ${organizations} where ${organizations.id} = ${$.id} and ${isThere}`,
+const getStatement = prepared('organizations.get', ($: Params<Key>) =>
+  qb.select(body(view.fields)).from(organizations).where(keyIs($)),
 );
 
 const organizationNotFound = (id: string): ApiError => new ApiError('ORGANIZATION_NOT_FOUND', { id });
@@ -74,9 +77,11 @@ export async function getOrganization(db: Queries, id: string): Promise<Json<Org
 
 const stateStatement = prepared(
   'organizations.state',
-  ($: Params<{ id: string }>): SQL<{ isClosed: boolean }> => sql`
-    select ${organizations.closedAt} is not null as "isClosed" from ${organizations}
-    where ${organizations.id} = ${$.id} and ${isThere}`,
+  ($: Params<Key>) =>
+    qb
+      .select(as({ isClosed: sql<boolean>`${organizations.closedAt} is not null` }))
+      .from(organizations)
+      .where(keyIs($)),
   { isShort: true },
 );
 
@@ -100,10 +105,8 @@ export async function scopeOf(
   return scopeTo(db, id.toLowerCase(), caller);
 }
 
-const lockStatement = prepared(
-  'organizations.lock',
-  ($: Params<{ id: string }>) =>
-    sql`select from ${organizations} where ${organizations.id} = ${$.id} for no key update`,
+const lockStatement = prepared('organizations.lock', ($: Params<Key>) =>
+  qb.select({}).from(organizations).where(eq(organizations.id, $.id)).for('no key update'),
 );
 
 /** Reads the organization and locks it until the transaction ends. */
@@ -112,11 +115,14 @@ export async function lockOrganization({ db }: OrganizationScope, id: string): P
   return getOrganization(db, id);
 }
 
-const renameStatement = prepared(
-  'organizations.rename',
-  ($: Params<{ id: string; name: string | null }>): SQL<{ body: Json<Organization> }> => sql`
-    with written as (update ${organizations} set name = coalesce(${$.name}, ${organizations.name})
-      where ${organizations.id} = ${$.id} and ${isThere} and ${organizations.closedAt} is null returning *) ${written(view)}`,
+const renameStatement = prepared('organizations.rename', ($: Params<Key & { name: string | null }>) =>
+  written(
+    view,
+    qb
+      .update(organizations)
+      .set({ name: sql`coalesce(${$.name}, ${organizations.name})` })
+      .where(and(keyIs($), isNull(organizations.closedAt))),
+  ),
 );
 
 /** @throws ORGANIZATION_NOT_FOUND, ORGANIZATION_CLOSED */
@@ -136,11 +142,8 @@ function defineClosedAt<T>(
   fields: Fields<T>,
   closedAt: SQL,
 ): (scope: OrganizationScope) => Promise<Json<T>> {
-  const statement = prepared(
-    name,
-    ($: Params<{ id: string }>): SQL<{ body: Json<T> }> => sql`
-      with written as (update ${organizations} set closed_at = ${closedAt}
-        where ${organizations.id} = ${$.id} and ${isThere} returning *) ${written({ table: organizations, fields })}`,
+  const statement = prepared(name, ($: Params<Key>) =>
+    written({ table: organizations, fields }, qb.update(organizations).set({ closedAt }).where(keyIs($))),
   );
   return async ({ db, organizationId: id }) => {
     const [row] = await db.write(statement, { id });
@@ -170,14 +173,16 @@ const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
 
 export const serviceScope = (db: Database): OrganizationScope => scopeTo(db, NO_ORGANIZATION);
 
-const allStatement = prepared(
-  'organizations.all',
-  (_: Params<Record<never, never>>): SQL<Organization> => sql`
-    select ${selectList(view.fields)} from ${organizations} where ${isThere}
-    order by ${organizations.createdAt}, ${organizations.id}`,
+const allStatement = prepared('organizations.all', () =>
+  qb
+    .select(body(view.fields))
+    .from(organizations)
+    .where(isFound)
+    .orderBy(organizations.createdAt, organizations.id),
 );
 
-export const allOrganizations = (db: Queries): Promise<Organization[]> => db.read(allStatement, {});
+export const allOrganizations = async (db: Queries): Promise<Organization[]> =>
+  (await db.read(allStatement, {})).map((row) => parseJson(row.body));
 
 const listStatement = prepared(
   'organizations.list',
@@ -186,12 +191,12 @@ const listStatement = prepared(
   ): SQL<{ text: string; total: number }> => sql`select total::float8, concat(
     '{"data":[',
     (select string_agg(page.body::text, ',') from (
-      select ${jsonRow(view.fields)} as body from ${organizations} where ${isThere}
+      select ${jsonRow(view.fields)} as body from ${organizations} where ${isFound}
       order by ${organizations.createdAt}, ${organizations.id}
       limit ${$.limit} offset ${$.offset}) page),
     '],"pagination":{"limit":', ${$.limit}::int, ',"offset":', ${$.offset}::int,
     ',"total":', total, '}}') as text
-    from (select count(*) as total from ${organizations} where ${isThere}) counted`,
+    from (select count(*) as total from ${organizations} where ${isFound}) counted`,
 );
 
 export async function listOrganizations(
@@ -225,10 +230,8 @@ export async function hasRecords({ db, organizationId }: OrganizationScope): Pro
 }
 
 const clearStatements = [...RECORDS, idempotencyKeys].map((table) =>
-  unprepared(
-    `organizations.clear_${getTableName(table)}`,
-    ($: Params<{ organizationId: string }>) =>
-      sql`delete from ${table} where ${table.organizationId} = ${$.organizationId}`,
+  unprepared(`organizations.clear_${getTableName(table)}`, ($: Params<{ organizationId: string }>) =>
+    qb.delete(table).where(eq(table.organizationId, $.organizationId)),
   ),
 );
 

@@ -1,8 +1,9 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { randomBase62 } from '../contract/base62.ts';
 import { ApiError, validationFailed } from '../contract/errors.ts';
 import { customerName } from '../customers/repository.ts';
 import {
+  as,
   changeFilters,
   columnsOf,
   contains,
@@ -13,6 +14,7 @@ import {
   fieldsOf,
   isId,
   type Json,
+  keyIs,
   liveCustomers,
   liveOpportunities,
   liveQuotes,
@@ -22,11 +24,10 @@ import {
   opportunities,
   type Params,
   prepared,
+  qb,
   quotes,
   type RecordKey,
   recordNotFound,
-  recordOf,
-  rowOf,
   written,
 } from '../db/index.ts';
 import { Quote, QuoteListQuery, QuotePut, QuoteRecordListQuery } from './schema.ts';
@@ -51,10 +52,11 @@ const quoteLists = {
 
 export const listQuotes = defineList(quoteView, quoteLists);
 
-const customerOfStatement = prepared(
-  'opportunities.customer',
-  ($: Params<RecordKey>): SQL<{ customerId: string | null }> => sql`
-    select ${opportunities.customerId} as "customerId" from ${opportunities} where ${rowOf(liveOpportunities, $)}`,
+const customerOfStatement = prepared('opportunities.customer', ($: Params<RecordKey>) =>
+  qb
+    .select(as({ customerId: opportunities.customerId }))
+    .from(opportunities)
+    .where(keyIs(opportunities, $)),
 );
 
 /** The opportunity's customer, archived or not. */
@@ -91,13 +93,18 @@ export const quoteRecord = {
   }),
 };
 
-const openStatement = prepared(
-  'quotes.open',
-  ($: Params<RecordKey & { openedAt: string }>): SQL<{ body: Json<Quote> }> => sql`
-    with written as (update ${quotes} set open_count = ${quotes.openCount} + 1,
-      first_opened_at = least(${quotes.firstOpenedAt}, ${$.openedAt}::timestamptz),
-      last_opened_at = greatest(${quotes.lastOpenedAt}, ${$.openedAt}::timestamptz)
-      where ${recordOf(liveQuotes, $)} and ${quotes.status} = 'published' returning *) ${written(quoteView)}`,
+const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt: string }>) =>
+  written(
+    quoteView,
+    qb
+      .update(quotes)
+      .set({
+        openCount: sql`${quotes.openCount} + 1`,
+        firstOpenedAt: sql`least(${quotes.firstOpenedAt}, ${$.openedAt}::timestamptz)`,
+        lastOpenedAt: sql`greatest(${quotes.lastOpenedAt}, ${$.openedAt}::timestamptz)`,
+      })
+      .where(and(keyIs(quotes, $), liveQuotes.visible, eq(quotes.status, 'published'))),
+  ),
 );
 
 /**

@@ -1,12 +1,12 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableName, isNotNull, lt, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { OrganizationScope, Queries } from '../pool/scope.ts';
+import { as, type Fields, isAnyOf, keyIs, qb, type RecordKey, written } from '../query.ts';
 import { isId } from '../sql/ids.ts';
-import { type Fields, type Json, parseJson } from '../sql/json.ts';
+import { type Json, parseJson } from '../sql/json.ts';
 import { type Params, prepared, unprepared } from '../sql/statement.ts';
 import type { Resource, TenantTable } from '../tables/resource.ts';
-import { type RecordKey, recordNotFound, recordOf, rowOf, tableName, type View, written } from './view.ts';
-import type { Body } from './write.ts';
+import { recordNotFound, type View } from './view.ts';
 
 type ArchivableTable = TenantTable & { archivedAt: PgColumn };
 
@@ -17,11 +17,15 @@ export function defineArchive<T = Archived>(
   resource: Resource<ArchivableTable>,
   fields = { id: resource.table.id, archivedAt: resource.table.archivedAt } as unknown as Fields<T>,
 ) {
-  const { table } = resource;
-  const statement = prepared(
-    `${tableName(resource)}.archive`,
-    ($: Params<RecordKey>): SQL<Body<T>> => sql`
-      with written as (update ${table} set archived_at = now() where ${recordOf(resource, $)} returning *) ${written({ table, fields })}`,
+  const { table, visible } = resource;
+  const statement = prepared(`${getTableName(table)}.archive`, ($: Params<RecordKey>) =>
+    written(
+      { table, fields },
+      qb
+        .update(table)
+        .set({ archivedAt: sql`now()` })
+        .where(and(keyIs(table, $), visible)),
+    ),
   );
   return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<T>> => {
     const [row] = isId(id) ? await db.write(statement, { organizationId, id }) : [];
@@ -33,14 +37,17 @@ export function defineArchive<T = Archived>(
 /** The function returns undefined if no archived record meets the condition, or if a trigger drops the update. */
 export function defineRestore<T, Values extends object = Record<never, never>>(
   view: View<T, ArchivableTable>,
-  condition: ($: Params<Values>) => SQL = () => sql`true`,
+  condition: ($: Params<Values>) => SQL | undefined = () => undefined,
 ) {
   const { table } = view;
-  const statement = prepared(
-    `${tableName(view)}.restore`,
-    ($: Params<RecordKey & Values>): SQL<Body<T>> => sql`
-      with written as (update ${table} set archived_at = null
-        where ${rowOf(view, $)} and ${table.archivedAt} is not null and ${condition($)} returning *) ${written(view)}`,
+  const statement = prepared(`${getTableName(table)}.restore`, ($: Params<RecordKey & Values>) =>
+    written(
+      view,
+      qb
+        .update(table)
+        .set({ archivedAt: null })
+        .where(and(keyIs(table, $), isNotNull(table.archivedAt), condition($))),
+    ),
   );
   return async (
     { db, organizationId }: OrganizationScope,
@@ -56,18 +63,27 @@ export function defineRestore<T, Values extends object = Record<never, never>>(
 /** The function deletes the oldest records first, in one statement for each organization, and returns their `fields`. */
 export function definePurge<T>(resource: Resource<ArchivableTable>, fields: Fields<T>) {
   const { table } = resource;
+  const { organizationId, id, archivedAt } = table;
   const dueStatement = unprepared(
-    `${tableName(resource)}.due_for_purge`,
-    ($: Params<{ before: string; limit: number }>): SQL<{ organizationId: string; id: string }> => sql`
-      select ${table.organizationId} as "organizationId", ${table.id} from ${table}
-      where ${table.archivedAt} < ${$.before}::timestamptz order by ${table.archivedAt} limit ${$.limit}`,
+    `${getTableName(table)}.due_for_purge`,
+    ($: Params<{ before: string; limit: number }>) =>
+      qb
+        .select(as({ organizationId, id }))
+        .from(table)
+        .where(lt(archivedAt, $.before))
+        .orderBy(archivedAt)
+        .limit($.limit),
   );
   // The record may have been restored since it was read.
   const statement = prepared(
-    `${tableName(resource)}.purge`,
-    ($: Params<{ organizationId: string; ids: string[]; before: string }>): SQL<Body<T>> => sql`
-      with written as (delete from ${table} where ${table.organizationId} = ${$.organizationId}
-        and ${table.id} = any(${$.ids}::uuid[]) and ${table.archivedAt} < ${$.before}::timestamptz returning *) ${written({ table, fields })}`,
+    `${getTableName(table)}.purge`,
+    ($: Params<{ organizationId: string; ids: string[]; before: string }>) =>
+      written(
+        { table, fields },
+        qb
+          .delete(table)
+          .where(and(eq(organizationId, $.organizationId), isAnyOf(id, $.ids), lt(archivedAt, $.before))),
+      ),
   );
   return async (db: Queries, before: string, limit: number): Promise<T[]> => {
     const due = await db.read(dueStatement, { before, limit });

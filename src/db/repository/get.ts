@@ -1,37 +1,29 @@
-import { sql } from 'drizzle-orm';
+import { and, getTableName } from 'drizzle-orm';
 import type { OrganizationScope } from '../pool/scope.ts';
+import { body, keyIs, qb, type RecordKey } from '../query.ts';
 import { isId } from '../sql/ids.ts';
 import type { Json } from '../sql/json.ts';
-import { type Params, prepared, type Statement } from '../sql/statement.ts';
+import { type Params, prepared } from '../sql/statement.ts';
 import type { Resource } from '../tables/resource.ts';
-import {
-  type RecordKey,
-  recordNotFound,
-  recordOf,
-  rowOf,
-  selectBodies,
-  tableName,
-  type View,
-} from './view.ts';
+import { recordNotFound, type View } from './view.ts';
 
 export type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
 
-const getStatement = <T>(
-  view: View<T>,
-  name = `${tableName(view)}.get`,
-): Statement<{ body: Json<T> }, RecordKey> =>
+const getStatement = <T>({ table, visible, fields }: View<T>, name = `${getTableName(table)}.get`) =>
   prepared(
     name,
-    ($: Params<RecordKey>) => selectBodies(view, sql`from ${view.table} where ${recordOf(view, $)}`),
+    ($: Params<RecordKey>) =>
+      qb
+        .select(body(fields))
+        .from(table)
+        .where(and(keyIs(table, $), visible)),
     { isShort: true },
   );
 
 /** A lock needs its own statement: the next one sees what was committed before the lock. */
-const lockStatement = (resource: Resource): Statement<unknown, RecordKey> =>
-  prepared(
-    `${tableName(resource)}.lock`,
-    ($: Params<RecordKey>) =>
-      sql`select from ${resource.table} where ${rowOf(resource, $)} for no key update`,
+const lockStatement = ({ table }: Resource) =>
+  prepared(`${getTableName(table)}.lock`, ($: Params<RecordKey>) =>
+    qb.select({}).from(table).where(keyIs(table, $)).for('no key update'),
   );
 
 /** The function throws the resource's not-found error. */

@@ -3,8 +3,9 @@ import { type PgColumn, PgUUID } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import { MAX_LIMIT } from '../../contract/fields.ts';
 import type { OrganizationScope } from '../pool/scope.ts';
+import { organizationParam, selectList } from '../query.ts';
 import { idOrNull, isId } from '../sql/ids.ts';
-import { type Json, selectList } from '../sql/json.ts';
+import type { Json } from '../sql/json.ts';
 import {
   nameOfParts,
   type Params,
@@ -15,7 +16,7 @@ import {
 } from '../sql/statement.ts';
 import { liveCounts } from '../tables/live-counts.ts';
 import type { TenantTable } from '../tables/resource.ts';
-import { organizationParam, tableName, type View } from './view.ts';
+import { tableName, type View } from './view.ts';
 
 export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };
 

@@ -1,22 +1,23 @@
-import { type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { getTableName, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type ApiError, validationFailed } from '../../contract/errors.ts';
 import { isUniqueViolation } from '../pool/errors.ts';
 import { inTransaction, LostRace, type OrganizationScope } from '../pool/scope.ts';
+import { as, keyIs, qb, type RecordKey } from '../query.ts';
 import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
-import { type Json, selectList } from '../sql/json.ts';
-import { assignments, columnList, rowValues, valueList } from '../sql/row.ts';
+import type { Json } from '../sql/json.ts';
+import { placeholdersOf, rowValues } from '../sql/row.ts';
 import { type Params, prepared } from '../sql/statement.ts';
 import type { Resource, TenantTable } from '../tables/resource.ts';
 import { defineArchive } from './archive.ts';
 import { defineGet, defineLockedGet } from './get.ts';
-import { keyOf, type RecordKey, recordNotFound, rowOf, tableName, type View } from './view.ts';
+import { recordNotFound, type View } from './view.ts';
 import { defineUpdate } from './write.ts';
 
 export type Put<T> = { created: boolean; body: Json<T> };
 
-type PutTable = TenantTable & { archivedAt?: PgColumn };
+type PutTable = TenantTable & { createdAt: PgColumn; archivedAt?: PgColumn };
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -51,18 +52,19 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
   const writtenOnce: readonly string[] = [...fixed, ...(options.insertOnly ?? [])];
   const replaced = pick((field) => !writtenOnce.includes(field));
   const references = (options.references ?? {}) as Readonly<Record<string, Resource>>;
-  const name = tableName(view);
-  const locked = { id: table.id, ...columns, isVisible: sql`${view.visible}` };
+  const name = getTableName(table);
 
-  const lockStatement = prepared(
-    `${name}.lock_to_write`,
-    ($: Params<RecordKey>) => sql<Stored>`
-      select ${selectList(locked)} from ${table} where ${rowOf(view, $)} for no key update`,
+  const lockStatement = prepared(`${name}.lock_to_write`, ($: Params<RecordKey>) =>
+    qb
+      .select(as({ id: table.id, ...columns, isVisible: view.visible }))
+      .from(table)
+      .where(keyIs(table, $))
+      .for('no key update'),
   );
 
   const isFound = ([field, { table: other, visible }]: [string, Resource], $: Params<Stored>): SQL => {
     const key = { organizationId: $.organizationId as Placeholder, id: $[field] as Placeholder };
-    return sql`exists (select from ${other} where ${keyOf(other, key)} and ${visible}) as ${sql.identifier(field)}`;
+    return sql`exists (select from ${other} where ${keyIs(other, key)} and ${visible}) as ${sql.identifier(field)}`;
   };
 
   const referencesStatement = prepared(
@@ -74,19 +76,20 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
       )}`,
   );
 
-  const insertStatement = prepared(
-    `${name}.put_insert`,
-    ($: Params<RecordKey>) => sql<{ id: string }>`
-      insert into ${table} (organization_id, id, ${columnList(columns)})
-      values (${$.organizationId}, ${$.id}, ${valueList(columns)})
-      on conflict do nothing returning ${table.id}`,
-  );
+  const insertStatement = prepared(`${name}.put_insert`, ({ organizationId, id }: Params<RecordKey>) => {
+    const createdAt = sql`coalesce(${sql.placeholder('createdAt')}, now())`;
+    return qb
+      .insert(table)
+      .values({ ...placeholdersOf(columns), createdAt, organizationId, id })
+      .onConflictDoNothing()
+      .returning(as({ id: table.id }));
+  });
 
-  const replaceStatement = prepared(
-    `${name}.put_replace`,
-    ($: Params<RecordKey>) => sql`
-      update ${table} set ${assignments(replaced)} ${table.archivedAt ? sql`, archived_at = null` : sql``}
-      where ${rowOf(view, $)}`,
+  const replaceStatement = prepared(`${name}.put_replace`, ($: Params<RecordKey>) =>
+    qb
+      .update(table)
+      .set({ ...placeholdersOf(replaced), ...(table.archivedAt && { archivedAt: null }) })
+      .where(keyIs(table, $)),
   );
 
   async function lock({ db, organizationId }: OrganizationScope, id: string): Promise<Stored | undefined> {
@@ -159,13 +162,13 @@ export function defineRecord<T, Name extends string>(
   view: View<T, PutTable & { archivedAt: PgColumn }>,
   options: PutOptions<Name>,
 ) {
-  const name = `${tableName(view)}.get_record`;
+  const name = `${getTableName(view.table)}.get_record`;
   const get = defineGet(view, name);
   const steps = putSteps(view, options);
   const patch: (scope: OrganizationScope, id: string, input: Input) => Promise<Json<T>> = defineUpdate<
     T,
     string
-  >(view, steps.replaced, `${tableName(view)}.update`, get);
+  >(view, steps.replaced, `${getTableName(view.table)}.update`, get);
 
   return {
     notFound: view.notFound,

@@ -1,26 +1,22 @@
-import { sql } from 'drizzle-orm';
+import { and, getTableName } from 'drizzle-orm';
 import { LostRace, type OrganizationScope } from '../pool/scope.ts';
+import { as, body, keyIs, qb, type RecordKey, written } from '../query.ts';
 import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
-import { type Json, jsonRow } from '../sql/json.ts';
-import { assignments, columnList, hasValues, rowValues, type Storable, valueList } from '../sql/row.ts';
+import type { Json } from '../sql/json.ts';
+import { hasValues, placeholdersOf, rowValues, type Storable } from '../sql/row.ts';
 import { nameOfParts, type Params, prepared, statementsBySet } from '../sql/statement.ts';
 import { defineGet } from './get.ts';
-import { type RecordKey, recordNotFound, recordOf, tableName, type View, written } from './view.ts';
-
-export type Body<T> = { body: Json<T> };
+import { recordNotFound, type View } from './view.ts';
 
 /** The function throws LostRace if a trigger drops the record. */
 export function defineCreate<T, Name extends string>(
   view: View<T>,
   columns: Columns<Name>,
-  name = `${tableName(view)}.create`,
+  name = `${getTableName(view.table)}.create`,
 ) {
-  const statement = prepared(
-    name,
-    ($: Params<RecordKey>) => sql<Body<T>>`
-      with written as (insert into ${view.table} (organization_id, id, ${columnList(columns)})
-        values (${$.organizationId}, ${$.id}, ${valueList(columns)}) returning *) ${written(view)}`,
+  const statement = prepared(name, ({ organizationId, id }: Params<RecordKey>) =>
+    written(view, qb.insert(view.table).values({ ...placeholdersOf(columns), organizationId, id })),
   );
   return async <Input extends object>(
     { db, organizationId }: OrganizationScope,
@@ -40,25 +36,30 @@ const ATTEMPTS = 2;
 export function defineUpdate<T, Name extends string>(
   view: View<T>,
   columns: Columns<Name>,
-  name = `${tableName(view)}.update`,
+  name = `${getTableName(view.table)}.update`,
   get = defineGet(view),
 ) {
+  const { table, visible, fields: shown } = view;
   const allFields = Object.keys(columns) as Name[];
 
   const statementsFor = statementsBySet((fields: readonly Name[], isFurther) => {
     const chosen = Object.fromEntries(fields.map((field) => [field, columns[field]])) as Columns<Name>;
     const isWhole = fields.length === allFields.length;
+    const isRecord = ($: Params<RecordKey>) => and(keyIs(table, $), visible);
     return {
       update: prepared(
         isWhole ? name : nameOfParts([name, ...fields]),
-        ($: Params<RecordKey>) => sql<Body<T>>`
-        with written as (update ${view.table} set ${assignments(chosen)} where ${recordOf(view, $)} returning *) ${written(view)}`,
+        ($: Params<RecordKey>) =>
+          written(view, qb.update(table).set(placeholdersOf(chosen)).where(isRecord($))),
         { isFurther },
       ),
       current: prepared(
         isWhole ? `${name}_current` : nameOfParts([`${name}_current`, ...fields]),
-        ($: Params<RecordKey>) => sql<Body<T> & { isApplied: boolean }>`
-        select ${jsonRow(view.fields)} as body, ${hasValues(chosen)} as "isApplied" from ${view.table} where ${recordOf(view, $)}`,
+        ($: Params<RecordKey>) =>
+          qb
+            .select({ ...body(shown), ...as({ isApplied: hasValues(chosen) }) })
+            .from(table)
+            .where(isRecord($)),
         { isFurther },
       ),
     };

@@ -2,27 +2,21 @@ import type { GetColumnData } from 'drizzle-orm';
 import { getTableColumns, type SQL } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
-import type { Fields } from './json.ts';
+import type { Fields } from '../query.ts';
 
 type ColumnsOf<Table extends PgTable> = Table['_']['columns'];
 
 /** Whether the column has the field's type, and is null only if the field can be. */
 type Fits<Column, Value> = Column extends PgColumn
-  ? null extends JsonOf<Column>
+  ? null extends GetColumnData<Column>
     ? null extends Value
-      ? SameKind<NonNullable<JsonOf<Column>>, NonNullable<Value>>
+      ? SameKind<NonNullable<GetColumnData<Column>>, NonNullable<Value>>
       : false
-    : SameKind<JsonOf<Column>, NonNullable<Value>>
+    : SameKind<GetColumnData<Column>, NonNullable<Value>>
   : false;
 
 /** Either type may be the narrower one: a text column holds the values of an enum. */
 type SameKind<Data, Value> = [Value] extends [Data] ? true : [Data] extends [Value] ? true : false;
-
-/** The type of a column's value in JSON, where a timestamp is text. */
-type JsonOf<Column extends PgColumn> =
-  Exclude<GetColumnData<Column>, null> extends Date
-    ? string | Extract<GetColumnData<Column>, null>
-    : GetColumnData<Column>;
 
 type WithoutColumn<Value, Table extends PgTable> = {
   [Name in keyof Value]-?: Name extends keyof ColumnsOf<Table>
@@ -65,9 +59,9 @@ export type Columns<Name extends string = string> = Readonly<Record<Name, PgColu
 /** The fields that can be null, and whose column cannot. A column of arrays stores an empty one for null. */
 type FieldsNotNull<Value, Table extends PgTable> = {
   [Name in keyof Value & keyof ColumnsOf<Table>]: null extends Value[Name]
-    ? JsonOf<ColumnsOf<Table>[Name]> extends readonly unknown[]
+    ? GetColumnData<ColumnsOf<Table>[Name]> extends readonly unknown[]
       ? never
-      : null extends JsonOf<ColumnsOf<Table>[Name]>
+      : null extends GetColumnData<ColumnsOf<Table>[Name]>
         ? never
         : Name
     : never;

@@ -1,4 +1,4 @@
-import { is, SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { and, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Columns } from './field-columns.ts';
 
@@ -9,34 +9,17 @@ export const columnList = (columns: Columns): SQL =>
     sql`, `,
   );
 
-/** For INSERT: `$3, $4, …`. Null becomes the column's default, if that is SQL and the column is never null. */
-export const valueList = (columns: Columns): SQL =>
-  sql.join(
-    Object.entries(columns).map(([field, column]) => {
-      const value = sql.placeholder(field);
-      return column.notNull && is(column.default, SQL)
-        ? sql`coalesce(${value}, ${column.default})`
-        : sql`${value}`;
-    }),
-    sql`, `,
-  );
-
-/** For UPDATE: `"title" = $3, "type" = $4, …`. */
-export const assignments = (columns: Columns): SQL =>
-  sql.join(
-    Object.entries(columns).map(
-      ([field, { name }]) => sql`${sql.identifier(name)} = ${sql.placeholder(field)}`,
-    ),
-    sql`, `,
-  );
+/** The values of a write. In a template, a placeholder is sent as `rowValues` has it, not encoded again. */
+export const placeholdersOf = (columns: Columns): Record<string, SQL> =>
+  Object.fromEntries(Object.keys(columns).map((field) => [field, sql`${sql.placeholder(field)}`]));
 
 /** Whether the row has the values. Columns of JSON, which has no equality, are not compared. */
-export function hasValues(columns: Columns): SQL {
+export function hasValues(columns: Columns): SQL<boolean> {
   const compared = Object.entries(columns).filter(([, column]) => column.dataType !== 'json');
   const same = compared.map(
     ([field, column]) => sql`${column} is not distinct from ${sql.placeholder(field)}`,
   );
-  return same.length === 0 ? sql`true` : sql.join(same, sql` and `);
+  return sql`${and(...same) ?? true}`;
 }
 
 /** A JSON array of objects as a table `sent`: the columns, and `place`, the position in the array. */

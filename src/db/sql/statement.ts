@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { fillPlaceholders, is, Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { fillPlaceholders, is, Param, Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import type { QueryConfig } from 'pg';
 import { LruMap } from 'toad-cache';
@@ -18,7 +18,8 @@ export type Statement<Row, Values> = {
 
 export type Params<Values> = { readonly [Name in keyof Values]-?: Placeholder<Name & string, Values[Name]> };
 
-type RowOf<Query> = Query extends SQL<infer Row> ? Row : never;
+type RowOf<Query> =
+  Query extends SQL<infer Row> ? Row : Query extends { _: { result: (infer Row)[] } } ? Row : never;
 
 const placeholders = new Proxy({}, { get: (_target, name) => sql.placeholder(String(name)) });
 
@@ -106,5 +107,9 @@ export function bind<Row, Values>(statement: Statement<Row, Values>, values: Val
   return { text, values: bound, ...(isPrepared && { name }) };
 }
 
-export const parametersOf = ({ params }: Statement<unknown, never>): string[] =>
-  params.map((param) => (is(param, Placeholder) ? param.name : JSON.stringify(param)));
+function parameterName(param: unknown): string {
+  if (is(param, Param)) return parameterName(param.value);
+  return is(param, Placeholder) ? param.name : JSON.stringify(param);
+}
+
+export const parametersOf = ({ params }: Statement<unknown, never>): string[] => params.map(parameterName);

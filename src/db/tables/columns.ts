@@ -10,7 +10,7 @@ import {
 
 /** Milliseconds, like timestamps of the API: lists are ordered by what a response shows. */
 export const timestamp = (name: string) =>
-  pgTimestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
+  pgTimestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
 
 export const organizationId = () => uuid('organization_id').notNull();
 export const id = () => uuid('id').notNull();

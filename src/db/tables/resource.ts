@@ -2,7 +2,9 @@ import type { SQL } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { NotFoundCode } from '../../contract/errors.ts';
 
-export type TenantTable = PgTable & { organizationId: PgColumn; id: PgColumn };
+type IdColumn = PgColumn & { _: { data: string; notNull: true } };
+
+export type TenantTable = PgTable & { organizationId: IdColumn; id: IdColumn };
 
 /** Other columns are copies of the record's, for filters. */
 type SearchTable = TenantTable & { search: PgColumn };

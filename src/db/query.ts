@@ -1,0 +1,81 @@
+import {
+  and,
+  eq,
+  type GetColumnData,
+  is,
+  type Placeholder,
+  type SQL,
+  type SQLWrapper,
+  sql,
+} from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { type PgColumn, type PgTable, PgTimestampString } from 'drizzle-orm/pg-core';
+import type { Json } from './sql/json.ts';
+import type { TenantTable } from './tables/resource.ts';
+
+/** Drizzle's query builder. It has no connection: pool/ sends the statements that it composes. */
+export const qb = drizzle.mock();
+
+type Source = PgColumn | SQL;
+
+/** The source of each field of a response, in the response's order. */
+export type Fields<T> = { readonly [Name in keyof T]-?: Source };
+
+/** A timestamp as `2026-11-21T08:25:00.123Z`. */
+export const isoTime = (timestamp: Source): SQL<string> =>
+  sql`to_char(${timestamp} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+const rendered = (source: Source): Source => (is(source, PgTimestampString) ? isoTime(source) : source);
+
+type ValueOf<Column> =
+  Column extends SQL<infer Value> ? Value : Column extends PgColumn ? GetColumnData<Column> : never;
+
+/**
+ * Selects each source under the name of its field, by which pg returns it. The inner template keeps the names of the
+ * tables: Drizzle cuts them from the columns of an outer one.
+ */
+export function as<Sources extends Readonly<Record<string, Source>>>(sources: Sources) {
+  const fields = Object.entries(sources).map(([name, source]) => {
+    const whole = sql`${sql`${rendered(source)}`}`;
+    return [name, whole.as(name)];
+  });
+  return Object.fromEntries(fields) as { [Name in keyof Sources]: SQL.Aliased<ValueOf<Sources[Name]>> };
+}
+
+export const selectList = (fields: Readonly<Record<string, Source>>): SQL =>
+  sql.join(
+    Object.entries(fields).map(([name, source]) => sql`${rendered(source)} as ${sql.identifier(name)}`),
+    sql`, `,
+  );
+
+export const jsonRow = <T>(fields: Fields<T>): SQL<Json<T>> =>
+  sql`(select row_to_json(item) from (select ${selectList(fields)}) item)`;
+
+/** Selects the fields as one JSON object. */
+export const body = <T>(fields: Fields<T>) => as({ body: jsonRow(fields) });
+
+export type RecordKey = { organizationId: string; id: string };
+
+export const keyIs = (
+  table: TenantTable,
+  $: { organizationId: Placeholder; id: Placeholder | PgColumn },
+): SQL | undefined => and(eq(table.organizationId, $.organizationId), eq(table.id, $.id));
+
+export const isAnyOf = (column: PgColumn, ids: Placeholder): SQL => sql`${column} = any(${ids}::uuid[])`;
+
+/** `$.organizationId`, for fields and filters, which get no `$`. */
+export const organizationParam = sql.placeholder('organizationId');
+
+/** A column of the record that `reference` refers to, archived or not; null without one. */
+export const named = (value: Source, other: TenantTable, reference: PgColumn): SQL =>
+  sql`(select ${value} from ${other} where ${other.organizationId} = ${organizationParam} and ${other.id} = ${reference})`;
+
+const ALL = { row: sql`*` };
+
+type Write = { returning: (all: typeof ALL) => SQLWrapper };
+
+/** The bodies of written rows. The select is around the write, because Citus accepts no `to_char` in `returning`. */
+export function written<T>({ table, fields }: { table: PgTable; fields: Fields<T> }, write: Write) {
+  const rows = qb.$with('written', {}).as(write.returning(ALL).getSQL());
+  return qb.with(rows).select(body(fields)).from(sql`written as ${table}`);
+}
