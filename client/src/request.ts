@@ -27,7 +27,7 @@ export type ClientOptions = {
 type RetryOptions = {
   /** Milliseconds that one attempt may take, its response included. Default: 30,000. */
   timeout?: number;
-  /** How often a failed attempt is retried. Waiting for the rate limit (429) does not count. Default: 5. */
+  /** How often a failed attempt is retried. Waiting for the rate limit (429) does not count, but with 0 a call never waits. Default: 5. */
   retries?: number;
   /** Milliseconds after the first attempt in which the last one may begin. Default: 120,000. */
   maxRetryTime?: number;
@@ -259,7 +259,7 @@ export function createSend({
     const last = Date.now() + maxRetryTime;
     for (let attempts = 1, failures = 0; ; attempts += 1) {
       signal?.throwIfAborted();
-      const held = limitedUntil - Date.now();
+      const held = retries > 0 ? limitedUntil - Date.now() : 0;
       if (held > 0 && Date.now() + held <= last) await pause(held + Math.random() * FIRST_WAIT, signal);
       const outcome = await attempt(target, init, timeout, attempts);
       if ('body' in outcome) {
@@ -271,7 +271,7 @@ export function createSend({
       // Full jitter: clients that failed together do not come back together.
       const backoff = Math.random() * Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** Math.min(failures, 10));
       const wait = retryAfter + backoff;
-      if (!isTransient || failures > retries || Date.now() + wait > last) throw error;
+      if (!isTransient || retries === 0 || failures > retries || Date.now() + wait > last) throw error;
       if (error.status === 429) limitedUntil = Math.max(limitedUntil, Date.now() + retryAfter);
       onRetry?.({ method, path, error, wait });
       await pause(wait, signal);

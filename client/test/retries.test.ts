@@ -117,6 +117,16 @@ describe('a call fails', () => {
     expect(sent).toHaveLength(1);
   });
 
+  test('at once at the rate limit when it must not be retried, also while other calls wait', async () => {
+    const { crm, sent } = clientOf([limited]);
+    const waiting = crm.customers.list({}, { maxRetryTime: 40_000 }).catch(() => undefined);
+    await vi.advanceTimersByTimeAsync(1_000);
+    const error = { code: 'RATE_LIMIT_EXCEEDED', attempts: 1 };
+    expect(await settled(crm.team.list({}, { retries: 0 }))).toMatchObject({ error });
+    expect(sent[1]?.at).toBe(1_000);
+    await waiting;
+  });
+
   test('when each attempt has exceeded its timeout', async () => {
     const { crm } = clientOf([silent], { timeout: 1_000, retries: 1 });
     expect(await settled(crm.customers.list())).toMatchObject({ error: { code: 'TIMED_OUT', attempts: 2 } });
