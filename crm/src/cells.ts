@@ -11,19 +11,46 @@ const FORMULA = /(?<=^|[,;\t|\r\n])'*(?=[=@＝＠]|[-+－＋](?![\d ().+-]*(?:$|
 /** Text that readers would drop or trim: it is empty, or has spaces around it. */
 const BLANK = /^'*(?:\s|$)|\s$/;
 
-/** An apostrophe marks text that is to be taken literally. Each formula and each blank gets one; undefined is an empty cell. */
+/** `#N/A`, `#¡VALOR!`, `#NOME?` and so on; `####` is a column that was too narrow. */
+const ERROR = /^(?:#[¡¿]?\p{Lu}[\p{Lu}\d/_]*[!?]|#\p{Lu}\/\p{Lu}|#(?:NV|YOK|GETTING_DATA)|#{3,}|Err:\d{3})$/u;
+
+/** A long number as spreadsheets show it: only its first digits are left. */
+const CUT = /^\d(?:[.,]\d+)?E\+\d{2,}$/i;
+
+/** Text that a spreadsheet would open as a number or a date: it would lose its plus, its zeros, its last digits or its form. */
+const CHANGED = /^(?:\+[\d ().-]+|0\d+|\d{12,}|\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?)$/;
+const NUMBER = /^\+?\d[\d ().,/-]*$/;
+
+/** Whether a spreadsheet would change the text, or an apostrophe before it would be taken for a mark. */
+const isChanged = (text: string): boolean => {
+  const plain = text.replace(/^'+/, '');
+  return [CHANGED, ERROR, CUT, ...(plain === text ? [] : [NUMBER])].some((form) => form.test(plain));
+};
+
+/** An apostrophe marks text that is to be taken literally: formulas, blanks, and what a spreadsheet would change. */
 export function toCell(text: string | undefined): string {
   if (text === undefined) return '';
   const plain = text.replaceAll(FORMULA, "'$&");
-  return BLANK.test(plain) ? `'${plain}` : plain;
+  return BLANK.test(plain) || isChanged(plain) ? `'${plain}` : plain;
 }
 
-/** The text of a cell that `toCell` wrote; any other cell is trimmed. */
+/** The text of a cell that `toCell` wrote, or a spreadsheet as `="text"`; any other cell is trimmed. */
 export function fromCell(cell: string): string | undefined {
   const isBlank = cell.startsWith("'") && BLANK.test(cell.slice(1));
   const plain = isBlank ? cell.slice(1) : cell.trim();
   if (plain === '' && !isBlank) return undefined;
+  const [, quoted] = /^="(.*)"$/s.exec(plain) ?? [];
+  if (quoted !== undefined) return quoted.replaceAll('""', '"').trim() || undefined;
+  if (!isBlank && plain.startsWith("'") && isChanged(plain)) return plain.slice(1);
   return plain.replaceAll(FORMULA, (apostrophes) => apostrophes.slice(1));
+}
+
+/** Why a cell is no longer what somebody wrote; undefined for any other cell. */
+export function damageOf(cell: string): string | undefined {
+  if (ERROR.test(cell.trim())) return 'is an error of your spreadsheet';
+  return CUT.test(cell.trim())
+    ? 'is a number that your spreadsheet has cut: format the column as text, and enter the number again'
+    : undefined;
 }
 
 /** One line of CSV. Every delimiter that a reader may assume is quoted, not only that of this file. */

@@ -1,11 +1,59 @@
-import { fromCell } from './cells.ts';
+import { contactKey, type IdentifierType, identifierRule } from '../../rules/contact-key.ts';
+import { damageOf, fromCell } from './cells.ts';
 import { CommandError } from './context.ts';
 import { IMPORTED, type Importable, propertiesOf, type Schema, schemaOf, typesOf } from './document.ts';
-import { CellError, cellValue, FIELDS, type Fields, folded } from './fields.ts';
-import type { Row, Source } from './source.ts';
+import {
+  CellError,
+  cellValue,
+  contactsIn,
+  FIELDS,
+  type Field,
+  type Fields,
+  folded,
+  type Mark,
+  parseNumber,
+  provenMark,
+  type Reading,
+} from './fields.ts';
+import { recognize } from './known.ts';
+import type { Row } from './source.ts';
 
 /** Which column fills which field; undefined where it fills none. */
-export type Columns = { header: string; field: string | undefined; isGuess: boolean }[];
+export type Columns = {
+  header: string;
+  field: string | undefined;
+  isGuess: boolean;
+  /** A whole name, for rows without another first name. */
+  isWhole?: boolean;
+}[];
+
+/** What the cells of a column are like. */
+export type Cells = {
+  /** The first ones that are not empty. */
+  samples: string[];
+  /** The decimal marks that some of its numbers prove. */
+  marks: Set<Mark>;
+  /** The first number that can be two numbers, and its line. */
+  doubtful?: { text: string; line: number };
+};
+
+const SAMPLES = 200;
+
+/** Looks at every cell below the header. */
+export async function survey(width: number, rows: AsyncIterable<Row>): Promise<Cells[]> {
+  const columns = Array.from({ length: width }, (): Cells => ({ samples: [], marks: new Set() }));
+  for await (const { cells, line } of rows)
+    for (const [index, column] of columns.entries()) {
+      const text = fromCell(cells[index] ?? '');
+      if (text === undefined) continue;
+      if (column.samples.length < SAMPLES) column.samples.push(text);
+      if (!/^-?\d[\d\s.,'’]*$/.test(text)) continue;
+      const mark = provenMark(text);
+      if (mark) column.marks.add(mark);
+      else if (/^-?[1-9]\d{0,2}[.,]\d{3}$/.test(text)) column.doubtful ??= { text, line };
+    }
+  return columns;
+}
 
 /** The columns that a file of rejected rows has in front. */
 export const REJECTION_COLUMNS = ['line', 'code', 'message', 'customerId'];
@@ -14,7 +62,7 @@ export const isRejections = (header: readonly string[]): boolean =>
   REJECTION_COLUMNS.every((column, index) => header[index] === column);
 
 /** The field that a column's name means. A field's own name goes before the other names of others. */
-function fieldNamed(header: string, fields: Fields): string | undefined {
+export function fieldNamed(header: string, fields: Fields): string | undefined {
   const name = folded(header);
   if (name === '') return undefined;
   const all = Object.entries(fields);
@@ -23,38 +71,165 @@ function fieldNamed(header: string, fields: Fields): string | undefined {
   return meant?.[0];
 }
 
+const isAddress = (text: string): boolean => /^\S+@\S+\.\S+$/.test(text);
+/** A number that can be somebody's: not a date, and no more letters than `tel` or `ext`. */
+const isNumber = (text: string): boolean =>
+  text.replaceAll(/\D/g, '').length >= 7 &&
+  !/\p{L}{5}|@/u.test(text) &&
+  !/^\d+[-/.]\d+[-/.]\d+( |$)/.test(text);
+
+/** The share of the cells that can be values of the field. */
+function fitOf({ kind, codes }: Field, field: string, { samples }: Cells): number {
+  const fits = (text: string): boolean => {
+    if (field === 'contacts.email') return text.includes('@');
+    if (field === 'contacts.web') return !/\w\.\w/.test(text);
+    if (field === 'contacts.whatsapp' || field === 'contacts.telefono')
+      return /\d/.test(text) && !isAddress(text);
+    if (kind === 'choice')
+      return Object.hasOwn(codes, cellValue({ kind, codes, names: [] }, text, {}) as string);
+    return (kind !== 'number' && kind !== 'integer') || /^\D{0,4}\d[\d.,\s]*\D?$/.test(text);
+  };
+  return samples.length === 0 ? 1 : samples.filter(fits).length / samples.length;
+}
+
+/** The channel that a part of the name means, where most cells are such contacts: `Teléfono de casa`, `E-mail 2`. */
+function contactNamed(header: string, fields: Fields, { samples }: Cells): string | undefined {
+  const parts = header
+    .replace(/e-?mail/i, 'email')
+    .split(/[^\p{L}]+/u)
+    .map(folded);
+  const found = Object.entries(fields).find(
+    ([field, { kind, names }]) =>
+      kind === 'contact' &&
+      ['whatsapp', 'telefono', 'email'].some((channel) => field.endsWith(channel)) &&
+      parts.some((part) => names.includes(part) || field === `contacts.${part}`),
+  )?.[0];
+  const isOne = found === 'contacts.email' ? (text: string) => text.includes('@') : isNumber;
+  return samples.filter(isOne).length * 2 > samples.length ? found : undefined;
+}
+
+/** The fields that `--map` names. @throws CommandError when a map names no column or no field */
+function mapped(header: readonly string[], maps: readonly string[], fields: Fields) {
+  return new Map(
+    maps.map((map) => {
+      const at = map.lastIndexOf('=');
+      const [column, field] = [map.slice(0, at).trim(), map.slice(at + 1).trim()];
+      if (at < 0 || !header.includes(column))
+        throw new CommandError(
+          `--map ${map}: no column is named "${column}". Columns: ${header.join(', ')}.`,
+        );
+      if (field !== '' && !(field in fields))
+        throw new CommandError(
+          `--map ${map}: there is no field "${field}". Fields: ${Object.keys(fields).join(', ')}.`,
+        );
+      return [column, field || undefined];
+    }),
+  );
+}
+
 /**
- * Maps columns to fields: as `maps` say (`"Teléfono=contacts.whatsapp"`; nothing after the = leaves a column out), else by
- * their names. A field that is no contact takes one column.
+ * Maps columns to fields: as `maps` say (`"Teléfono=contacts.whatsapp"`; nothing after the = leaves a column out), as the
+ * product that wrote the file does, or by their names and cells. A field that is no contact takes the column that fits best.
  * @throws CommandError when a map names no column or no field
  */
 export function mapColumns(
   header: readonly string[],
   maps: readonly string[],
   resource: Importable,
+  surveyed: readonly Cells[] = [],
 ): Columns {
   const fields = FIELDS[resource];
-  const mapped = new Map<string, string | undefined>();
-  for (const map of maps) {
-    const at = map.lastIndexOf('=');
-    const [column, field] = [map.slice(0, at).trim(), map.slice(at + 1).trim()];
-    if (at < 0 || !header.includes(column))
-      throw new CommandError(`--map ${map}: no column is named "${column}". Columns: ${header.join(', ')}.`);
-    if (field !== '' && !(field in fields))
-      throw new CommandError(
-        `--map ${map}: there is no field "${field}". Fields: ${Object.keys(fields).join(', ')}.`,
-      );
-    mapped.set(column, field === '' ? undefined : field);
-  }
-  const taken = new Set(mapped.values());
+  const named = mapped(header, maps, fields);
+  const known = resource === 'customers' ? recognize(header) : undefined;
   const own = isRejections(header) ? REJECTION_COLUMNS.length : 0;
-  return header.map((column, index) => {
-    if (mapped.has(column)) return { header: column, field: mapped.get(column), isGuess: false };
-    const field = index < own ? undefined : fieldNamed(column, fields);
-    const isFree = field !== undefined && (!taken.has(field) || fields[field]?.kind === 'contact');
-    taken.add(field);
-    return { header: column, field: isFree ? field : undefined, isGuess: column !== field };
+  const cellsOf = (index: number): Cells => surveyed[index] ?? { samples: [], marks: new Set() };
+  const columns = header.map((column, index) => {
+    const field = known?.fieldOf(column);
+    if (named.has(column)) return { header: column, field: named.get(column), isGuess: false };
+    if (index < own) return { header: column, field: undefined, isGuess: false };
+    if (field !== undefined) {
+      const isWhole = field === 'name';
+      return { header: column, field: isWhole ? 'firstName' : field || undefined, isGuess: false, isWhole };
+    }
+    const guess = fieldNamed(column, fields);
+    if (known && !fields[guess ?? '']?.kind.startsWith('contact'))
+      return { header: column, field: undefined, isGuess: true };
+    const rule = guess === undefined ? undefined : fields[guess];
+    const fits =
+      rule &&
+      (column === guess ||
+        !/contact|choice/.test(rule.kind) ||
+        fitOf(rule, String(guess), cellsOf(index)) > 0);
+    const byPart =
+      resource === 'customers' && !known ? contactNamed(column, fields, cellsOf(index)) : undefined;
+    return {
+      header: column,
+      field: fits ? guess : byPart,
+      isGuess: column !== guess && folded(column) !== folded(guess?.replace(/^contacts\.(?!web)/, '') ?? ''),
+    };
   });
+  // Of several columns for one field, the one whose name is the field's, or whose cells fit best.
+  const rank = ({ header: column, field }: Columns[number], index: number): number =>
+    named.has(column)
+      ? 3
+      : column === field
+        ? 2
+        : fitOf(fields[String(field)] as Field, String(field), cellsOf(index));
+  return columns.map((column, index) => {
+    const { header, field } = column;
+    const isSet = named.has(header) || known?.fieldOf(header) !== undefined;
+    if (field === undefined || isSet || fields[field]?.kind === 'contact') return column;
+    const isTaken = columns.some(
+      (other, at) =>
+        at !== index &&
+        other.field === field &&
+        (rank(other, at) > rank(column, index) || (rank(other, at) === rank(column, index) && at < index)),
+    );
+    return isTaken ? { ...column, field: undefined } : column;
+  });
+}
+
+/** A sentence for each column that nothing takes although its cells are contacts. */
+export function contactsLeftOut(columns: Columns, surveyed: readonly Cells[]): string[] {
+  return columns.flatMap(({ header, field, isGuess }, index) => {
+    const { samples = [] } = surveyed[index] ?? {};
+    const kinds = [
+      ['addresses', 'email', samples.filter(isAddress)],
+      ['telephone numbers', 'telefono', samples.filter((text) => isNumber(text) && isTelephone(text))],
+    ] as const;
+    const [what, channel, found] = kinds.find(([, , texts]) => texts.length * 2 > samples.length) ?? [];
+    if (field !== undefined || !isGuess || found === undefined) return [];
+    return `Column "${header}" has ${what} (${found[0]}), and fills no field: use --map "${header}=contacts.${channel}", or --map "${header}=" to leave it out.`;
+  });
+}
+
+/** With a plus or brackets, or valid as it is. Other digits can be any code. */
+const isTelephone = (text: string): boolean => /[+(]/.test(text) || contactKey('telefono', text) !== null;
+
+/**
+ * Why the header row is none: it is a title, or a row of data.
+ * @throws CommandError that says which line to change
+ */
+export function requireHeader(
+  header: readonly string[],
+  line: number,
+  rows: readonly Row[],
+  resource: Importable,
+): void {
+  const namesOf = (cells: readonly string[]): number =>
+    recognize(cells) ? cells.length : cells.filter((cell) => fieldNamed(cell, FIELDS[resource])).length;
+  const widthOf = (cells: readonly string[]): number => cells.filter((cell) => cell.trim() !== '').length;
+  if (namesOf(header) > 0 && widthOf(header) > 1) return;
+  const later = rows.find(({ cells }) => namesOf(cells) > 1);
+  if (later && widthOf(header) < widthOf(later.cells))
+    throw new CommandError(
+      `The names of the columns are in line ${later.line}: delete what is above it ("${header.find(Boolean)}").`,
+    );
+  const datum = header.find((cell) => isAddress(cell) || isNumber(cell) || /^-?\d[\d.,]*$/.test(cell));
+  if (datum !== undefined && namesOf(header) === 0)
+    throw new CommandError(
+      `Line ${line} has data (${datum}), not the names of the columns: put a line above it, such as ${resource === 'customers' ? 'firstName,whatsapp,email' : 'externalReferenceCode,title,fromPrice'}.`,
+    );
 }
 
 /**
@@ -105,72 +280,126 @@ export const writableOf = (body: Body, resource: Importable): Body =>
 /** What an empty cell does: nothing, or it clears its field; with `all`, lists too, and fields without a column stay. */
 export type Clearing = 'none' | 'nullable' | 'all';
 
+/** The first name without the surname that another column repeats. */
+function withoutSurname(name: string, surname: string): string {
+  const wordsOf = (text: string): string[] => text.split(/[\s,]+/);
+  const [first, last] = [wordsOf(name), wordsOf(surname)];
+  const at = [first.length - last.length, 0].find(
+    (from) => from >= 0 && last.every((word, index) => folded(first[from + index] ?? '') === folded(word)),
+  );
+  return (at !== undefined && first.toSpliced(at, last.length).join(' ')) || name;
+}
+
+/** What several columns of one field make together; of most fields the first one counts. */
+const TOGETHER: Record<string, (one: unknown, other: unknown) => unknown> = {
+  firstName: (one, other) => `${one} ${other}`,
+  lastName: (one, other) => `${one} ${other}`,
+  summary: (one, other) => `${one}\n${other}`,
+  tags: (one, other) => [...new Set([...(one as string[]), ...(other as string[])])],
+};
+
+/** Labels that Google adds by itself. */
+const isOwnLabel = (tag: string): boolean => /^\* ?\S|^(?:Imported on|Restored from) /.test(tag);
+
+type Contact = { identifierType: IdentifierType; identifierValue: string };
+
+/** How the cells of a table are read. */
+export type ReadOptions = {
+  resource: Importable;
+  /** The decimal mark of each column. */
+  marks: readonly (Mark | undefined)[];
+  country?: Reading['country'];
+  clears?: Clearing;
+};
+
 /**
- * Returns what reads a body from a row. The comma is the decimal mark in files whose delimiter is the semicolon, as
- * spreadsheets write them.
+ * Returns what reads a body from a row. A contact that is none goes to `skipped` if the row has another one; without a list,
+ * or without another contact, the row is rejected.
  */
 export function bodyReader(
   columns: Columns,
-  { delimiter }: Pick<Source, 'delimiter'>,
-  resource: Importable,
-  clears: Clearing = 'none',
-): (row: Row) => Body {
+  { resource, marks, country, clears = 'none' }: ReadOptions,
+): (row: Row, skipped?: string[]) => Body {
   const fields = FIELDS[resource];
   const created = propertiesOf(schemaOf(IMPORTED[resource].created));
   const isNullable = (field: string): boolean => typesOf(created[field] ?? {}).includes('null');
-  const used = columns.flatMap(({ header, field }, index) => {
+  const used = columns.flatMap(({ header, field, isWhole }, index) => {
     const rule = field === undefined ? undefined : fields[field];
-    return field === undefined || rule === undefined ? [] : [{ header, field, rule, index }];
+    return field === undefined || rule === undefined ? [] : [{ header, field, rule, index, isWhole }];
   });
-  const isDecimalComma = delimiter === ';';
-  return ({ cells, object }) => {
+  const namesOf = (isOne: (field: string) => boolean): string =>
+    used.flatMap(({ field, header }) => (isOne(field) ? `"${header}"` : [])).join(', ');
+  return ({ cells, object }, skipped) => {
     if (object) return object;
     // A row with too few cells was cut; one with more has a delimiter that is not quoted.
     if (cells.length < columns.length || cells.slice(columns.length).some((cell) => cell.trim() !== ''))
       throw new RowError(`the row has ${cells.length} cells, but the header has ${columns.length}`);
     const body: Body = {};
-    const contacts: { identifierType: string; identifierValue: string }[] = [];
-    for (const { header, field, rule, index } of used) {
+    const contacts = new Map<string, Contact>();
+    const bad: string[] = [];
+    let whole: string | undefined;
+    for (const { header, field, rule, index, isWhole } of used) {
       const { kind } = rule;
       const text = fromCell(cells[index] ?? '');
       if (text === undefined) {
-        if (clears !== 'none' && isNullable(field)) body[field] = null;
-        else if (clears === 'all' && kind === 'tags') body[field] = [];
+        if (clears !== 'none' && isNullable(field)) body[field] ??= null;
+        else if (clears === 'all' && kind === 'tags') body[field] ??= [];
         continue;
       }
+      const damage = kind === 'number' || kind === 'integer' ? undefined : damageOf(cells[index] ?? '');
+      const about = (message: string) => `column "${header}" ${message}`;
       try {
-        const value = cellValue(rule, text, isDecimalComma);
-        if (kind !== 'contact') body[field] = value;
-        else
-          for (const identifierValue of value as string[])
-            contacts.push({ identifierType: field.slice('contacts.'.length), identifierValue });
+        if (damage !== undefined) throw new CellError(`${damage}: ${JSON.stringify(text)}`);
+        if (kind === 'contact') {
+          const identifierType = field.slice('contacts.'.length) as IdentifierType;
+          for (const identifierValue of contactsIn(identifierType, text, { country })) {
+            const key = contactKey(identifierType, identifierValue);
+            const rule = key ?? identifierRule(identifierType, identifierValue);
+            if (key === null) bad.push(about(`${rule}: ${JSON.stringify(identifierValue)}`));
+            else if (!contacts.has(`${field} ${key}`))
+              contacts.set(`${field} ${key}`, { identifierType, identifierValue });
+          }
+        } else if (isWhole) whole ??= text;
+        else {
+          const value = cellValue(rule, text, { mark: marks[index] });
+          const read =
+            kind === 'tags' && header !== field
+              ? (value as string[]).filter((tag) => !isOwnLabel(tag))
+              : value;
+          body[field] = body[field] == null ? read : (TOGETHER[field]?.(body[field], read) ?? body[field]);
+        }
       } catch (error) {
         if (!(error instanceof CellError)) throw error;
-        throw new RowError(`column "${header}" ${error.message}`);
+        if (kind !== 'contact') throw new RowError(about(error.message));
+        bad.push(about(error.message));
       }
     }
     if (resource === 'customers') {
+      const name = (body.firstName ?? whole) as string | undefined | null;
+      const isOwnName = used.some(({ header, field }) => field === 'firstName' && header === field);
+      if (typeof name === 'string' && !isOwnName)
+        body.firstName = typeof body.lastName === 'string' ? withoutSurname(name, body.lastName) : name;
       const needsContact = clears !== 'all' || used.some(({ rule }) => rule.kind === 'contact');
-      if (contacts.length === 0 && needsContact)
-        throw new RowError('the row has no contact: every contact column is empty');
-      if (contacts.length > 0) body.contacts = contacts;
-    } else if (body.title === undefined && clears === 'none') throw new RowError('the row has no title');
+      if (bad.length > 0 && (!skipped || contacts.size === 0)) throw new RowError(bad.join('; '));
+      if (contacts.size === 0 && needsContact)
+        throw new RowError('the row has no contact: every mapped contact column is empty');
+      skipped?.push(...bad);
+      if (contacts.size > 0) body.contacts = [...contacts.values()];
+    } else if (body.title === undefined && clears === 'none')
+      throw new RowError(`the row has no title: column ${namesOf((field) => field === 'title')} is empty`);
     return body;
   };
 }
 
 const SHOWN = 60;
 
-type Contact = { identifierType: string; identifierValue: string };
-
 /** Returns what words an error of a body for whoever wrote the file: with the column and the cell, not the path in the body. */
-export function errorSpeaker(columns: Columns) {
+export function errorSpeaker(columns: Columns, { country }: Reading) {
   /** The column with this value of a contact. */
   const columnOf = (cells: readonly string[], { identifierType, identifierValue }: Contact): number =>
     columns.findIndex(({ field }, index) => {
       const text = field === `contacts.${identifierType}` ? fromCell(cells[index] ?? '') : undefined;
-      const values = text === undefined ? [] : cellValue({ kind: 'contact', codes: {} }, text, false);
-      return (values as string[]).includes(identifierValue);
+      return text !== undefined && contactsIn(identifierType, text, { country }).includes(identifierValue);
     });
 
   return ({ cells, object }: Row, body: Body, path: string, message: string): string => {
@@ -185,6 +414,33 @@ export function errorSpeaker(columns: Columns) {
     const value = text === '' || isWithin ? '' : `: ${JSON.stringify(text.slice(0, SHOWN))}`;
     return `column "${header}" ${isWithin ? `, at ${rest.replace(/^\./, '')},` : ''}${message}${value}`;
   };
+}
+
+/**
+ * The decimal mark of each column.
+ * @param preset that of our own export, which needs no proof
+ * @throws CommandError for a column of numbers that can each be two numbers
+ */
+export function decimalMarks(
+  columns: Columns,
+  surveyed: readonly Cells[],
+  resource: Importable,
+  preset: Mark | undefined,
+): (Mark | undefined)[] {
+  return columns.map(({ header, field }, index) => {
+    const { marks, doubtful } = surveyed[index] ?? { marks: new Set<Mark>() };
+    const mark = marks.size === 1 ? [...marks][0] : preset;
+    const kind = field === undefined ? undefined : FIELDS[resource][field]?.kind;
+    if (!doubtful || (kind !== 'number' && kind !== 'integer')) return mark;
+    try {
+      parseNumber(doubtful.text, mark, kind === 'integer');
+      return mark;
+    } catch (error) {
+      throw new CommandError(
+        `Column "${header}", line ${doubtful.line}: ${(error as Error).message}, and no other cell of the column shows which. Write its numbers without marks between thousands.`,
+      );
+    }
+  });
 }
 
 /** @throws CommandError when no column fills what every record needs */

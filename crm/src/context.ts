@@ -32,8 +32,28 @@ const MAX_RETRY_MS = 3_600_000;
 
 export function connect(
   options: { url: string; key: string | undefined; retries: number },
-  signals: Pick<Context, 'stop' | 'cancel'>,
+  signals: { stop: AbortController; cancel: AbortController },
 ): Context {
+  const { stop, cancel } = signals;
+  let isReached = false;
+  /** Nothing is retried at an address that has never responded. A connection that was cut has reached a server. */
+  async function reach(...request: Parameters<typeof fetch>): Promise<Response> {
+    try {
+      const response = await fetch(...request);
+      isReached = true;
+      return response;
+    } catch (error) {
+      const cause = (error as Error).cause as { code?: string; message?: string } | undefined;
+      if (!isReached && cause && !['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(String(cause.code))) {
+        const reason = new CommandError(
+          `${options.url} cannot be reached (${cause.message || cause.code}). Set the address of the service with --url or CRM_URL.`,
+        );
+        stop.abort(reason);
+        cancel.abort(reason);
+      }
+      throw error;
+    }
+  }
   const onRetry: Context['onRetry'] = { report: () => undefined };
   const settings = {
     apiKey: options.key ?? 'none',
@@ -41,6 +61,7 @@ export function connect(
     retries: options.retries,
     maxRetryTime: MAX_RETRY_MS,
     onRetry: (retry: Retry) => onRetry.report(retry),
+    fetch: reach,
   };
   let crm: CrmClient;
   try {
@@ -50,7 +71,7 @@ export function connect(
   }
   const isOffline = options.key === undefined;
   const { stdout: output, stderr: errors, stdin: input } = process;
-  return { crm, isOffline, onRetry, output, errors, input, ...signals };
+  return { crm, isOffline, onRetry, output, errors, input, stop: stop.signal, cancel: cancel.signal };
 }
 
 export const isOnTerminal = ({ input, errors }: Context): boolean => Boolean(input.isTTY && errors.isTTY);

@@ -8,8 +8,8 @@ import type { Row } from './source.ts';
 /** The customer of a row, and when it was last changed as the row was exported. */
 type Identity = { id: string; updatedAt: string };
 
-/** A row's customer; null: not found, or archived. */
-export type Edited = { identity: Identity; customer: Customer | null };
+/** A row's customer; null: not found, or archived, or merged into another one, as `merged` says. */
+export type Edited = { identity: Identity; customer: Customer | null; merged?: string | undefined };
 
 const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
@@ -28,6 +28,17 @@ export function identityReader(columns: Columns): (row: Row) => Identity | undef
   };
 }
 
+/** The service's sentence about a merged customer, with the id of its survivor; undefined for any other. */
+async function mergedInto(crm: CrmClient, id: string, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    await crm.customers.get(id, { signal });
+  } catch (error) {
+    if (!(error instanceof CrmError && error.status === 404)) throw error;
+    if (/merged into/.test(error.message)) return error.message;
+  }
+  return undefined;
+}
+
 const MAX_IDS = 100;
 
 /** Each row with its customer, a hundred of them in a request. */
@@ -44,10 +55,13 @@ export async function* withCustomers<Item extends { row: Row }>(
       { signal },
     );
     const customers = new Map(found.map((customer) => [customer.id, customer]));
-    for (const { item, identity } of held)
-      yield identity
-        ? { ...item, edited: { customer: customers.get(identity.id) ?? null, identity } }
-        : { ...item };
+    for (const { item, identity } of held) {
+      const customer = identity && (customers.get(identity.id) ?? null);
+      if (!identity || customer === undefined) yield { ...item };
+      else if (customer) yield { ...item, edited: { customer, identity } };
+      else
+        yield { ...item, edited: { customer, identity, merged: await mergedInto(crm, identity.id, signal) } };
+    }
     held = [];
   }
   for await (const item of items) {
@@ -95,14 +109,17 @@ const changedSince = (changes: CustomerUpdate): RowError =>
  * @throws RowError when the customer is not found, or was changed since the export
  */
 export function changesOf(
-  { customer, identity }: Edited,
+  { customer, identity, merged }: Edited,
   body: Body,
   isTable: boolean,
 ): { customer: Customer; changes: CustomerUpdate } {
   if (!customer)
-    throw new RowError('no customer of this organization has this id, or the customer is archived', {
-      code: 'CUSTOMER_NOT_FOUND',
-    });
+    throw new RowError(
+      merged ?? 'no customer of this organization has this id, or the customer is archived',
+      {
+        code: 'CUSTOMER_NOT_FOUND',
+      },
+    );
   const changes = differences(customer, body, isTable);
   const isCurrent = !TIMESTAMP.test(identity.updatedAt) || identity.updatedAt === customer.updatedAt;
   if (!isCurrent && Object.keys(changes).length > 0) throw changedSince(changes);

@@ -1,4 +1,6 @@
+import { type CountryCode, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import type { CatalogProductCreate, CustomerContactCreate, CustomerCreate } from '../../client/src/index.ts';
+import { contactKey, type IdentifierType } from '../../rules/contact-key.ts';
 import {
   IMPORTED,
   type Importable,
@@ -11,14 +13,22 @@ import {
 
 /** The fields that a column can fill, and how a cell becomes a value. The document says which fields there are and of which kind. */
 
-type Kind = 'text' | 'choice' | 'number' | 'list' | 'tags' | 'json' | 'contact';
+type Kind = 'text' | 'date' | 'choice' | 'number' | 'integer' | 'list' | 'tags' | 'json' | 'contact';
 
-type Field = {
+export type Field = {
   kind: Kind;
   /** Column names that mean this field, folded; its own name always does. */
   names: string[];
   /** The codes of a choice, each with the names that people write for it, folded. */
   codes: Record<string, string[]>;
+};
+
+/** What a file or its owner says of how cells are to be read. */
+export type Reading = {
+  /** The decimal mark of the column. */
+  mark?: Mark | undefined;
+  /** The country of telephone numbers without a country code. */
+  country?: CountryCode | undefined;
 };
 
 /** A name's letters and digits, without accents and case. */
@@ -33,9 +43,9 @@ export type Fields = Record<string, Field>;
 type ContactField = `contacts.${CustomerContactCreate['identifierType']}`;
 
 const LANGUAGES: Record<NonNullable<CustomerCreate['preferredLanguage']>, string> = {
-  es: 'espanol espanhol castellano spanish spa eses esmx esar esco escl espe',
-  pt: 'portugues portuguese por ptbr ptpt',
-  en: 'ingles english eng enus engb',
+  es: 'espanol espanhol castellano spanish spa',
+  pt: 'portugues portuguese por',
+  en: 'ingles english eng',
 };
 
 const TYPES: Record<NonNullable<CatalogProductCreate['type']>, string> = {
@@ -47,7 +57,7 @@ const TYPES: Record<NonNullable<CatalogProductCreate['type']>, string> = {
 
 const STATUSES: Record<NonNullable<CatalogProductCreate['status']>, string> = {
   active: 'activo activa ativo ativa',
-  paused: 'pausado pausada',
+  paused: 'pausado pausada inactivo inactiva inativo inativa inactive',
   draft: 'borrador rascunho',
 };
 
@@ -69,9 +79,9 @@ const NAMES: {
   products: Partial<Record<keyof CatalogProductCreate, string>>;
 } = {
   customers: {
-    'contacts.whatsapp': 'whatsapp wa wpp celular movil mobile cell cellphone',
-    'contacts.telefono': 'telefono tel telefone phone phonenumber',
-    'contacts.email': 'email mail correo correoelectronico emailaddress eemail',
+    'contacts.whatsapp': 'whatsapp wa wpp zap celular movil mobile cell cellphone cel movel',
+    'contacts.telefono': 'telefono tel telefone phone phonenumber numero number fone fono telephone',
+    'contacts.email': 'email mail correo correoelectronico emailaddress eemail mails emails',
     'contacts.instagram': 'instagram ig insta',
     'contacts.messenger': 'messenger facebook fb',
     'contacts.web': 'web visitor visitorid',
@@ -90,11 +100,11 @@ const NAMES: {
     status: 'estado situacao',
     pricingMode: 'modalidad modoprecio',
     budgetTier: 'gama categoria tier',
-    capacityMin: 'capacidadminima minpax paxmin',
-    capacityMax: 'capacidadmaxima maxpax paxmax capacidad',
+    capacityMin: 'capacidadminima minpax paxmin paxminimo minimopax',
+    capacityMax: 'capacidadmaxima maxpax paxmax paxmaximo maximopax capacidad',
     currency: 'moneda moeda divisa',
     fromPrice: 'precio preco price preciodesde desde tarifa',
-    priceMax: 'preciomaximo precomaximo maxprice hasta',
+    priceMax: 'preciomaximo precomaximo maxprice preciohasta precoate hasta',
     priceBasis: 'baseprecio base',
     durationDays: 'dias days duracion duracao duraciondias',
     durationHours: 'horas hours duracionhoras',
@@ -127,7 +137,9 @@ function kindOf(name: string, schema: Schema): Kind {
   const types = typesOf(schema);
   if (types.includes('array') && typesOf(items ?? {}).includes('string'))
     return name === 'tags' ? 'tags' : 'list';
-  if (types.includes('integer') || types.includes('number')) return 'number';
+  if (types.includes('integer')) return 'integer';
+  if (types.includes('number')) return 'number';
+  if (name.startsWith('valid')) return 'date';
   return types.includes('string') ? 'text' : 'json';
 }
 
@@ -161,17 +173,41 @@ export const FIELDS = { customers: fieldsOf('customers'), products: fieldsOf('pr
 /** A cell that cannot be what its field needs. */
 export class CellError extends Error {}
 
-/** `1450.5`, `1,450.50`, `1e-7` or, where the comma is the decimal mark, `1450,5` and `1.450,50`. */
-export function parseNumber(text: string, isDecimalComma: boolean): number {
-  const plain = text.replaceAll(/[\s\u00a0]/g, '');
-  const [group, mark] = isDecimalComma ? ['.', ','] : [',', '.'];
-  const grouped = new RegExp(`^-?\\d{1,3}(\\${group}\\d{3})+(\\${mark}\\d+)?$`);
-  const ungrouped = grouped.test(plain) ? plain.replaceAll(group, '') : plain;
-  const decimal = ungrouped.replace(mark, '.');
-  // Exports write a very large number as 1e+21; 1e5 may be a code.
-  if (!/^-?\d+(\.\d+)?(e[+-]\d+)?$/.test(decimal))
-    throw new CellError(`is not a number: ${JSON.stringify(text)}`);
-  return Number(decimal);
+/** A decimal mark; the other one then groups digits by three. */
+export type Mark = '.' | ',';
+
+/** Exports write a very large number as 1e+21; 1e5 may be a code. */
+const NUMBERS: Record<Mark, RegExp> = {
+  '.': /^-?(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?(?:e[+-]\d+)?$/i,
+  ',': /^-?(?:\d+|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?(?:e[+-]\d+)?$/i,
+};
+
+/** The number with the point, and with the comma as decimal mark; `1.450` has two readings, `1.450,00`, `0.125` and `12.5` one. */
+function readingsOf(text: string): (number | undefined)[] {
+  const plain = text.trim().replaceAll(/(?<=\d)[\s'’](?=\d{3}(?!\d))/g, '');
+  return (['.', ','] as const).map((mark) =>
+    NUMBERS[mark].test(plain)
+      ? Number(plain.replaceAll(mark === '.' ? ',' : '.', '').replace(',', '.'))
+      : undefined,
+  );
+}
+
+/** The decimal mark that the text proves: it is no number with the other one. */
+export function provenMark(text: string): Mark | undefined {
+  const [point, comma] = readingsOf(text);
+  return (point === undefined) === (comma === undefined) ? undefined : point === undefined ? ',' : '.';
+}
+
+/** @param mark decides where the text can be two numbers @throws CellError */
+export function parseNumber(text: string, mark?: Mark, isInteger = false): number {
+  const [point, comma] = readingsOf(text);
+  const found = [...new Set([point, comma])].filter((one) => one !== undefined);
+  const whole = found.filter(Number.isInteger);
+  const [only] = isInteger && whole.length === 1 ? whole : found;
+  if (only === undefined) throw new CellError(`is not a number: ${JSON.stringify(text)}`);
+  if (found.length === 1 || (isInteger && whole.length === 1)) return only;
+  if (mark === undefined) throw new CellError(`can be ${comma} or ${point}: ${JSON.stringify(text)}`);
+  return (mark === '.' ? point : comma) as number;
 }
 
 /** A list in one cell: JSON, or entries between bars or lines (tags between commas and semicolons, too). */
@@ -197,27 +233,58 @@ function parseJson(text: string): unknown {
 }
 
 const BARS = /[|\n]/;
-const TAGS = /[|\n,;]/;
+const TAGS = /[|\n,;]|:::/;
+
+/** What people put between several contacts. A telephone number or an address also begins a new one. */
+const BETWEEN: Record<string, RegExp> = {
+  whatsapp: /[|\n,;/]|:::|\s(?:y|e|o|ou|or|and|&)\s|(?<=\d)\s+(?=\+)/i,
+  email: /[|\n,;]|:::|\s(?:y|e|o|ou|or|and|[/&])\s|\s(?=\S+@)/i,
+  instagram: /[|\n,;]|:::/,
+};
+
+/** The number with its country code, if it is valid in the country. */
+function withCountryCode(text: string, country: CountryCode | undefined): string {
+  if (country === undefined || /^\D*(?:\+|00)/.test(text)) return text;
+  const number = parsePhoneNumberFromString(text, { defaultCountry: country, extract: false });
+  return number?.isValid() && number.ext === undefined ? number.number : text;
+}
+
+/** The contacts of a cell, each as it can be sent. `Ana <ana@example.com>` is the address alone. */
+export function contactsIn(channel: string, text: string, { country }: Reading): string[] {
+  const isTelephone = channel === 'whatsapp' || channel === 'telefono';
+  const between = BETWEEN[isTelephone ? 'whatsapp' : channel];
+  if (between === undefined) return parseList(text, BARS);
+  const plain = channel === 'email' ? text.replaceAll(/[^,;|\n<>]*<([^<>\s]+@[^<>\s]+)>/g, '$1') : text;
+  const values = parseList(plain, between)
+    .filter((value) => /[\p{L}\p{N}]/u.test(value))
+    .map((value) => value.replace(/^\p{L}[\p{L} .]*:\s*(?=[+\d(]|\S+@)|^'(?=[+\d])/u, ''))
+    .map((value) => (isTelephone ? withCountryCode(value, country) : value));
+  return [
+    ...new Map(
+      values.map((value) => [contactKey(channel as IdentifierType, value) ?? value, value]),
+    ).values(),
+  ];
+}
 
 /** The value of a cell that is not empty. @throws CellError */
-export function cellValue(
-  { kind, codes }: Pick<Field, 'kind' | 'codes'>,
-  text: string,
-  isDecimalComma: boolean,
-): unknown {
+export function cellValue({ kind, codes }: Field, text: string, { mark }: Reading): unknown {
   switch (kind) {
     case 'choice': {
-      const name = folded(text);
+      // A language may have its country behind it: es-pe, Español (Perú).
+      const name = folded(codes.pt ? text.replace(/^([a-z]{2})[-_]\w+$|\s*\(.*\)$/i, '$1') : text);
       const known = Object.entries(codes).find(
         ([code, names]) => folded(code) === name || names.includes(name),
       );
       return known?.[0] ?? text.toLowerCase();
     }
     case 'number':
-      return parseNumber(text, isDecimalComma);
+    case 'integer':
+      return parseNumber(text, mark, kind === 'integer');
+    case 'date':
+      if (/^[2-7]\d{4}$/.test(text))
+        throw new CellError(`is a day number of your spreadsheet: format the column as a date: "${text}"`);
+      return text;
     case 'list':
-      return parseList(text, BARS);
-    case 'contact':
       return parseList(text, BARS);
     case 'tags':
       return parseList(text, TAGS);
@@ -231,6 +298,8 @@ export function cellValue(
 /** The cell of a list that `parseList` reads back as it was; undefined for an empty one. */
 export function listCell(list: readonly string[]): string | undefined {
   if (list.length === 0) return undefined;
-  const isPlain = list.every((entry) => entry !== '' && entry === entry.trim() && !/[|\n,;]|^\[/.test(entry));
+  const isPlain = list.every(
+    (entry) => entry !== '' && entry === entry.trim() && !/[|\n,;]|:::|^\[/.test(entry),
+  );
   return isPlain ? list.join(' | ') : JSON.stringify(list);
 }

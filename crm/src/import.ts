@@ -1,18 +1,27 @@
 import { createHash } from 'node:crypto';
-import { type CatalogProductCreate, type CustomerCreate, responseInfo } from '../../client/src/index.ts';
+import type { CountryCode } from 'libphonenumber-js/max';
+import { type CatalogProductCreate, CrmError, type CustomerCreate } from '../../client/src/index.ts';
+import { differences, hasVariants, productsByCode } from './catalog.ts';
 import { printable } from './cells.ts';
-import { type Body, bodyReader, doubtOf, RowError, writableOf } from './columns.ts';
-import { CommandError, type Context, confirm, isOnTerminal, isRejection } from './context.ts';
+import { type Body, RowError } from './columns.ts';
+import { CommandError, type Context, isRejection } from './context.ts';
 import type { Importable } from './document.ts';
 import { applyChanges, changesOf, type Edited, identityReader, withCustomers } from './edited.ts';
 import { inOrder } from './in-order.ts';
-import { changeLines, startProgress, thousands } from './progress.ts';
+import { changeLines, reportEmptyRows, startProgress, thousands } from './progress.ts';
 import { openRejections, type Rejection } from './rejections.ts';
-import { checker } from './rules.ts';
+import { checker, contactKeys } from './rules.ts';
 import { inspect, type Row, type Source } from './source.ts';
-import { type ImportState, readState, removeState, writeState } from './state.ts';
-import { openTable, type Table } from './table.ts';
-import { createOrUpdate, type UpdateMode } from './update.ts';
+import {
+  type ImportState,
+  type OnBadContact,
+  type Replay,
+  readState,
+  removeState,
+  writeState,
+} from './state.ts';
+import { confirmTable, openTable, type Table } from './table.ts';
+import { createOrUpdate, type Sent, sentOf, type UpdateMode } from './update.ts';
 
 export type ImportOptions = {
   map: string[];
@@ -21,6 +30,9 @@ export type ImportOptions = {
   restart?: boolean;
   /** Update the customer that has a row's contact, instead of rejecting the row. */
   update?: UpdateMode;
+  /** The country of telephone numbers without a country code. */
+  country?: CountryCode;
+  onBadContact?: OnBadContact;
   yes?: boolean;
   delimiter?: string;
   concurrency: number;
@@ -29,11 +41,6 @@ export type ImportOptions = {
 const SAVE_EVERY_MS = 500;
 /** How many rows a dry run shows. */
 const SHOWN = 5;
-
-/** Reports how many rows were empty. */
-export function reportEmptyRows(errors: Context['errors'], { emptyRows }: Source): void {
-  if (emptyRows > 0) errors.write(`${thousands(emptyRows)} empty rows were skipped.\n`);
-}
 
 /** The same row has the same key whenever it is sent: within 24 hours the service creates one record for it. */
 const keyOf = (resource: Importable, number: number, body: Body): string =>
@@ -48,7 +55,8 @@ async function resumable(
   options: ImportOptions,
 ): Promise<ImportState | undefined> {
   const state = options.restart || options.dryRun ? undefined : await readState(source.path);
-  if (!state) {
+  // Without a settled row there is nothing to continue.
+  if (!state || (state.rows === 0 && !options.resume)) {
     if (options.resume && !options.dryRun)
       throw new CommandError(`There is no unfinished import of ${source.path}.`);
     return undefined;
@@ -67,18 +75,80 @@ async function resumable(
   return state;
 }
 
-type Outcome = { rejection: Rejection } | { result: 'created' | 'repeated' | 'updated' | 'unchanged' };
+type Outcome = { rejection: Rejection } | (Sent & { skipped: string[] });
 
-/** @throws CommandError when the file may be of something else, and nobody is there to ask */
-async function confirmImport(
-  context: Context,
-  { columns }: Table,
-  { resource, isSure }: { resource: Importable; isSure: boolean },
-): Promise<boolean> {
-  const doubt = doubtOf(columns, resource);
-  if (doubt === undefined) return isSure || confirm(context, `Import ${resource}?`, true);
-  if (isSure || !isOnTerminal(context)) throw new CommandError(doubt);
-  return confirm(context, `${doubt}\nImport ${resource}?`, false);
+/** The rejection that stands for contacts of a row that was imported without them. */
+const skippedContacts = (skipped: readonly string[]): Rejection => ({
+  code: 'CONTACT_SKIPPED',
+  message: `imported without a contact: ${skipped.join('; ')}`,
+});
+
+/**
+ * Returns what runs work in the order of the file where rows have a contact in common: the first row gets it.
+ * Other rows wait for nothing.
+ */
+function contactQueue(): <T>(body: Body, work: () => Promise<T>) => Promise<T> {
+  const last = new Map<string, Promise<unknown>>();
+  return async (body, work) => {
+    const keys = contactKeys(body);
+    const done = Promise.allSettled(keys.map((key) => last.get(key))).then(work);
+    for (const key of keys) last.set(key, done);
+    try {
+      return await done;
+    } finally {
+      for (const key of keys) if (last.get(key) === done) last.delete(key);
+    }
+  };
+}
+
+/**
+ * Returns a check of the codes of products: none is created twice. @returns whether the catalog has the row already
+ * @throws RowError when an earlier row, or another product, has the code
+ */
+function codeChecker(context: Context): (body: Body, line: number) => Promise<boolean> {
+  const lines = new Map<string, number>();
+  let catalog: ReturnType<typeof productsByCode> | undefined;
+  return async ({ externalReferenceCode: code, variants, ...fields }, line) => {
+    if (typeof code !== 'string') return false;
+    const reject = (message: string, code: string): never => {
+      throw new RowError(message, { code, path: 'body.externalReferenceCode' });
+    };
+    const earlier = lines.get(code);
+    if (earlier !== undefined) reject(`is also in line ${earlier}`, 'DUPLICATE_CODE');
+    lines.set(code, line);
+    if (context.isOffline) return false;
+    catalog ??= productsByCode(context).catch(ifForbidden(new Map()));
+    const [product] = (await catalog).get(code) ?? [];
+    if (!product) return false;
+    if (Object.keys(differences(product, fields)).length > 0 || !hasVariants(product, variants))
+      reject(`is the code of product ${product.id}, which crm sync products updates`, 'EXISTING_CODE');
+    return true;
+  };
+}
+
+/** A key that only creates cannot read what there is. */
+const ifForbidden =
+  <Value>(value: Value) =>
+  (error: unknown): Value => {
+    if (error instanceof CrmError && error.status === 403) return value;
+    throw error;
+  };
+
+/** Reports rows that an earlier run had created, and whose records are archived now. @returns how many */
+async function reportArchived(
+  { crm, errors, cancel: signal }: Context,
+  resource: Importable,
+  replays: readonly Replay[],
+): Promise<number> {
+  const ids = replays.map(({ id }) => id);
+  const found: readonly { id: string }[] = await crm[resource]
+    .byIds(ids, { signal })
+    .catch(ifForbidden(replays));
+  const active = new Set(found.map(({ id }) => id));
+  const archived = replays.filter(({ id }) => !active.has(id));
+  for (const { line, id } of archived)
+    errors.write(`line ${line}: created before as ${id}, which is archived. The dashboard can restore it.\n`);
+  return archived.length;
 }
 
 /**
@@ -98,21 +168,30 @@ export async function importFile(
   const source = await inspect(path, { delimiter: options.delimiter });
   const state = await resumable(source, resource, options);
   if (state) source.delimiter = state.delimiter;
-  const update = state ? state.update : options.update;
+  const { update, country, onBadContact = 'skip' } = state ?? options;
   const table = await openTable(context, source, resource, {
     map: options.map,
     columns: state?.columns,
     isEdited: update !== undefined,
+    country,
   });
-  const { header, columns, rows, toBody, rejectionFor } = table;
+  const { header, columns, rows, toBody, toEdit, rejectionFor } = table;
   const identify = update ? identityReader(columns) : () => undefined;
-  const readEdited = bodyReader(columns, source, resource, 'all');
-  const toEdit = (row: Row) => writableOf(readEdited(row), resource);
-  if (options.dryRun) return tryOut(context, source, table, { resource, update, identify, toEdit });
-  const isSure = options.yes === true;
-  if (!state && !(await confirmImport(context, table, { resource, isSure }))) return 0;
+  const skips = onBadContact === 'skip';
+  if (options.dryRun) return tryOut(context, source, table, { resource, update, identify, skips });
+  const asked = { resource, question: `Import ${resource}?`, isSure: options.yes === true };
+  if (!state && !(await confirmTable(context, table, asked))) return 0;
 
-  const counts = { created: 0, repeated: 0, updated: 0, unchanged: 0, rejected: 0, ...state?.counts };
+  const counts = {
+    created: 0,
+    repeated: 0,
+    updated: 0,
+    unchanged: 0,
+    rejected: 0,
+    skipped: 0,
+    ...state?.counts,
+  };
+  const replays = state?.replays ?? [];
   let settled = state?.rows ?? 0;
   const already = settled;
   const rejections = await openRejections(source, header, state?.rejectionBytes);
@@ -126,6 +205,9 @@ export async function importFile(
       rows: settled,
       counts,
       update,
+      country,
+      onBadContact,
+      replays,
       rejectionBytes: rejections.size(),
     });
   await save();
@@ -138,11 +220,15 @@ export async function importFile(
       if (number > already) yield { row, number };
     }
   }
-  async function send(body: Body, idempotencyKey: string) {
+  const inTurn = contactQueue();
+  const isInCatalog = codeChecker(context);
+  async function send(body: Body, line: number, idempotencyKey: string): Promise<Sent> {
     if (resource === 'customers')
-      return createOrUpdate(crm, body as CustomerCreate, { mode: update, idempotencyKey, signal });
-    const product = await crm.products.create(body as CatalogProductCreate, { idempotencyKey, signal });
-    return responseInfo(product)?.replayed ? 'repeated' : 'created';
+      return inTurn(body, () =>
+        createOrUpdate(crm, body as CustomerCreate, { mode: update, idempotencyKey, signal }),
+      );
+    if (await isInCatalog(body, line)) return { result: 'repeated' };
+    return sentOf(await crm.products.create(body as CatalogProductCreate, { idempotencyKey, signal }));
   }
   async function work({ row, number, edited }: Item): Promise<Outcome> {
     let body: Body = {};
@@ -150,10 +236,11 @@ export async function importFile(
       if (edited) {
         const change = changesOf(edited, toEdit(row), row.object === undefined);
         body = change.changes;
-        return { result: await applyChanges(crm, change, signal) };
+        return { result: await applyChanges(crm, change, signal), skipped: [] };
       }
-      body = toBody(row);
-      return { result: await send(body, keyOf(resource, number, body)) };
+      const skipped: string[] = [];
+      body = toBody(row, skips ? skipped : undefined);
+      return { ...(await send(body, row.line, keyOf(resource, number, body))), skipped };
     } catch (error) {
       if (error instanceof RowError || isRejection(error))
         return { rejection: rejectionFor(row, error, body) };
@@ -164,8 +251,8 @@ export async function importFile(
   const progress = startProgress(errors, 'rows', already);
   onRetry.report = progress.held;
   const shown = () => {
-    const { created, repeated, ...others } = counts;
-    return { created, 'created before': repeated, ...others };
+    const { created, repeated, skipped, ...others } = counts;
+    return { created, 'created before': repeated, ...others, 'with a skipped contact': skipped };
   };
   let savedAt = Date.now();
   try {
@@ -179,7 +266,14 @@ export async function importFile(
         if ('rejection' in outcome) {
           counts.rejected += 1;
           await rejections.add(row, outcome.rejection);
-        } else counts[outcome.result] += 1;
+        } else {
+          counts[outcome.result] += 1;
+          if (outcome.replayed) replays.push({ line: row.line, id: outcome.replayed });
+          if (outcome.skipped.length > 0) {
+            counts.skipped += 1;
+            await rejections.add(row, skippedContacts(outcome.skipped));
+          }
+        }
         progress.update({ done: row.line, total: source.lines, rows: settled, counts: shown() });
         if (Date.now() - savedAt < SAVE_EVERY_MS) return;
         await save();
@@ -195,12 +289,24 @@ export async function importFile(
   } finally {
     await rejections.close();
   }
+  const archived = await reportArchived(context, resource, replays);
   await removeState(path);
   progress.end('Done');
   reportEmptyRows(errors, source);
-  if (counts.rejected > 0)
-    errors.write(`Rejected rows, with the reasons: ${rejections.path} (${thousands(counts.rejected)}).\n`);
-  return counts.rejected;
+  reportRejections(errors, rejections.path, counts);
+  return counts.rejected + counts.skipped + archived;
+}
+
+function reportRejections(
+  errors: Context['errors'],
+  path: string,
+  { rejected, skipped }: { rejected: number; skipped: number },
+): void {
+  if (rejected > 0) errors.write(`Rejected rows, with the reasons: ${path} (${thousands(rejected)}).\n`);
+  if (skipped > 0)
+    errors.write(
+      `Skipped contacts, with the reasons: ${path} (${thousands(skipped)} rows). Correct them, and import that file with --update.\n`,
+    );
 }
 
 /**
@@ -210,19 +316,21 @@ export async function importFile(
 async function tryOut(
   context: Context,
   source: Source,
-  { header, rows, toBody, rejectionFor }: Table,
+  { header, doubts, rows, toBody, toEdit, rejectionFor }: Table,
   options: {
     resource: Importable;
     update: UpdateMode | undefined;
     identify: ReturnType<typeof identityReader>;
-    toEdit: (row: Row) => Body;
+    skips: boolean;
   },
 ): Promise<number> {
   const { crm, errors, output, cancel: signal, isOffline } = context;
-  const { resource, update, identify, toEdit } = options;
+  const { resource, update, identify, skips } = options;
+  for (const doubt of doubts) errors.write(`${doubt}\n`);
+  const isInCatalog = codeChecker(context);
   const check = checker(resource, { isOnce: update === undefined });
   const rejections = await openRejections(source, header);
-  const counts = { sent: 0, changed: 0, unchanged: 0, 'not compared': 0, rejected: 0 };
+  const counts = { sent: 0, changed: 0, unchanged: 0, 'not compared': 0, rejected: 0, skipped: 0 };
   type Item = { row: Row; edited?: Edited };
   async function* items(): AsyncGenerator<Item> {
     for await (const row of rows) yield { row };
@@ -231,11 +339,17 @@ async function tryOut(
     let body: Body = {};
     try {
       const identity = identify(row);
-      body = identity ? toEdit(row) : toBody(row);
+      const skipped: string[] = [];
+      body = identity ? toEdit(row) : toBody(row, skips ? skipped : undefined);
       check(body, row.line, { isUpdate: identity !== undefined });
       if (!identity) {
+        if (resource === 'products' && (await isInCatalog(body, row.line))) continue;
         counts.sent += 1;
         if (counts.sent <= SHOWN) output.write(`${JSON.stringify(body)}\n`);
+        if (skipped.length > 0) {
+          counts.skipped += 1;
+          await rejections.add(row, skippedContacts(skipped));
+        }
       } else if (edited) {
         const { customer, changes } = changesOf(edited, body, row.object === undefined);
         counts[Object.keys(changes).length > 0 ? 'changed' : 'unchanged'] += 1;
@@ -251,8 +365,14 @@ async function tryOut(
   }
   await rejections.close();
   reportEmptyRows(errors, source);
-  const { sent, changed, rejected, ...others } = counts;
-  const named = { [`${resource} would be sent`]: sent, 'would be updated': changed, ...others, rejected };
+  const { sent, changed, rejected, skipped, ...others } = counts;
+  const named = {
+    [`${resource} would be sent`]: sent,
+    'would be updated': changed,
+    ...others,
+    rejected,
+    'with a skipped contact': skipped,
+  };
   const parts = Object.entries(named)
     .filter(([, count]) => count > 0)
     .map(([name, count]) => `${thousands(count)} ${name}`);
@@ -263,6 +383,6 @@ async function tryOut(
     );
   if (sent > 0 && resource === 'customers')
     errors.write('Contacts that other customers already have are found only in the real run.\n');
-  if (rejected > 0) errors.write(`Rejected rows, with the reasons: ${rejections.path}.\n`);
-  return rejected;
+  reportRejections(errors, rejections.path, counts);
+  return rejected + skipped;
 }

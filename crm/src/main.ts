@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { type CountryCode, isSupportedCountry } from 'libphonenumber-js/max';
 import { CrmError, UnsettledListError } from '../../client/src/index.ts';
 import { DELIMITERS } from './cells.ts';
 import { CommandError, type Context, connect } from './context.ts';
@@ -94,13 +95,20 @@ const delimiter = (preset?: string) => {
   const option = new Option('--delimiter <character>', 'one of , ; | and tab').argParser(delimiterOf);
   return preset === undefined ? option : option.default(preset);
 };
+function countryOf(text: string): CountryCode {
+  const country = text.toUpperCase();
+  if (!isSupportedCountry(country))
+    throw new InvalidArgumentError('must be the two letters of a country, such as PE.');
+  return country;
+}
+
 const dryRun = () => new Option('--dry-run', 'show what would happen, and change nothing');
 const yes = () => new Option('-y, --yes', 'do not ask');
 
 function context({ mayBeOffline = false } = {}): Context {
   const { url, retries, key } = program.opts<{ url: string; retries: number; key?: string }>();
   if (!key && !mayBeOffline) throw new CommandError('No API key. Set CRM_API_KEY, or use --key.');
-  return connect({ url, key: key || undefined, retries }, { stop: stop.signal, cancel: cancel.signal });
+  return connect({ url, key: key || undefined, retries }, { stop, cancel });
 }
 
 function end(rejected: number): void {
@@ -119,6 +127,18 @@ program
       .choices(['fill', 'overwrite'])
       .preset('fill'),
   )
+  .addOption(
+    new Option(
+      '--country <code>',
+      'the country of telephone numbers without a country code, such as PE',
+    ).argParser(countryOf),
+  )
+  .addOption(
+    new Option(
+      '--on-bad-contact <how>',
+      'a row with another good contact is imported without the bad one, or rejected (default: skip)',
+    ).choices(['skip', 'reject']),
+  )
   .option('--resume', 'continue an interrupted import')
   .option('--restart', 'discard the state of an interrupted import and start over')
   .addOption(yes())
@@ -129,6 +149,7 @@ program
     `${examples(
       'crm import customers leads.csv --map "Teléfono=contacts.whatsapp"',
       'crm import customers leads.csv --map "Notas=" --dry-run',
+      'crm import customers contacts.csv --country PE',
       'crm import customers leads.csv --update',
       'crm import customers leads.csv --resume',
       'crm import products catalog.csv',

@@ -20,6 +20,11 @@ export type Progress = {
   end: (word: string) => void;
 };
 
+/** Reports how many rows were empty. */
+export function reportEmptyRows(errors: Output, { emptyRows }: { emptyRows: number }): void {
+  if (emptyRows > 0) errors.write(`${thousands(emptyRows)} empty rows were skipped.\n`);
+}
+
 export type Output = NodeJS.WriteStream;
 
 const LINE_EVERY = 10_000;

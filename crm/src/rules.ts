@@ -83,6 +83,14 @@ function keyOf({ identifierType, identifierValue }: Contact, index: number): str
   throw new RowError(identifierRule(identifierType, identifierValue), { path });
 }
 
+/** The keys of the contacts of a body that nobody has checked. */
+export const contactKeys = ({ contacts }: Body): string[] =>
+  (Array.isArray(contacts) ? (contacts as Partial<Contact>[]) : []).flatMap((contact) => {
+    const { identifierType, identifierValue } = contact ?? {};
+    if (identifierType === undefined || typeof identifierValue !== 'string') return [];
+    return `${identifierType} ${contactKey(identifierType, identifierValue)}`;
+  });
+
 /**
  * A check of the bodies of one file, each with its line.
  * @param isOnce whether a contact may be in one row only

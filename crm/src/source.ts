@@ -40,20 +40,44 @@ async function* textOf(path: string, encoding: string): AsyncGenerator<string> {
   yield decoder.decode();
 }
 
-/** The delimiter that is most frequent in the first line, outside of quotes. */
-function delimiterOf(firstLine: string): string {
-  const named = /^sep=([,;\t|])$/i.exec(firstLine)?.[1];
+const SAMPLE_LINES = 20;
+const SAMPLE_CHARACTERS = 65_536;
+
+/** The delimiter that most of the first lines have equally often, outside of quotes. */
+function delimiterOf(sample: string): string {
+  const named = /^sep=([,;\t|])(?:\r|\n)/i.exec(sample)?.[1];
   if (named !== undefined) return named;
-  const plain = firstLine.replaceAll(/"[^"]*"/g, '');
-  const counts = DELIMITERS.map((delimiter) => plain.split(delimiter).length);
-  return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ',';
+  const lines = sample.replaceAll(/"[^"]*"/g, '').split(/[\r\n]+/);
+  const scores = DELIMITERS.map((delimiter) => {
+    const counts = lines.slice(0, SAMPLE_LINES).map((line) => line.split(delimiter).length);
+    const score = (count: number) => counts.filter((other) => other === count).length + count / 10_000;
+    return Math.max(0, ...counts.filter((count) => count > 1).map(score));
+  });
+  return DELIMITERS[scores.indexOf(Math.max(...scores))] ?? ',';
 }
+
+/** What a file is that is no table, by its first characters, and what to do. */
+const OTHER_FILES: [RegExp, string][] = [
+  [/^BEGIN:VCARD/i, 'is a vCard. Import it into Google Contacts, and export it there as Google CSV.'],
+  [/^(?:PK\p{Cc}{2}|ÐÏ\p{Cc}à)/u, 'is a workbook. Save its sheet as CSV UTF-8.'],
+  [
+    /^\s*<(?:!doctype|html|table|\?xml)/i,
+    'is a web page or XML. Open it in a spreadsheet, and save it as CSV UTF-8.',
+  ],
+  [/^%PDF/, 'is a PDF. Export the table as CSV.'],
+];
+
+/**
+ * Letters of Mac Roman and of DOS, read as Windows-1252: signs that end a word or stand inside of it, and that nobody writes
+ * there. A closing quote, a dash or a lone `¡` can be meant.
+ */
+const FOREIGN_LETTER = /\p{Ll}(?:[‚ƒ„†‡ˆ‰ŠŒŽ¢£¤¥]|¡(?=\p{Ll})|[—–œ](?![\p{L}\s]))/u;
 
 /** Bytes that Windows-1252 gives no character, and the zero of files that are no text. */
 const NO_TEXT = /[\0\u0081\u008d\u008f\u0090\u009d]/;
 
-/** A file of which some bytes are not UTF-8 is Windows-1252, unless most of its accents are UTF-8: then those bytes are errors. */
-async function windowsOrNone(path: string): Promise<string> {
+/** A file of which some bytes are not UTF-8 is Windows-1252, unless it has a mark of UTF-8, or most of its accents are: then those bytes are errors. */
+async function windowsOrNone(path: string, isMarked: boolean): Promise<string> {
   let [accents, strays, line, strayLine] = [0, 0, 1, 0];
   for await (const text of textOf(path, 'utf-8')) {
     for (const [character] of text.matchAll(/[\n\u0080-\u{10ffff}]/gu)) {
@@ -65,7 +89,7 @@ async function windowsOrNone(path: string): Promise<string> {
       }
     }
   }
-  if (strays > accents) return 'windows-1252';
+  if (strays > accents && !isMarked) return 'windows-1252';
   throw new CommandError(
     `${path}, line ${strayLine}: a byte is not UTF-8, although the rest of the file is. Save the file as UTF-8.`,
   );
@@ -79,6 +103,10 @@ export async function inspect(
   path: string,
   options: { delimiter?: string | undefined; format?: 'csv' | 'ndjson' | undefined } = {},
 ): Promise<Source> {
+  if (path === '-')
+    throw new CommandError(
+      'Standard input cannot be imported, because it is read more than once: save it as a file.',
+    );
   const found = await stat(path).catch((error: { code?: string }) => {
     throw error.code === 'ENOENT' ? new CommandError(`File not found: ${path}`) : error;
   });
@@ -90,7 +118,7 @@ export async function inspect(
   const hash = createHash('sha256');
   const strict = new TextDecoder('utf-8', { fatal: true });
   let marked: string | undefined;
-  let isStart = true;
+  let start: Buffer | undefined;
   let isUtf8 = true;
   const isWellFormed = (bytes?: Buffer): boolean => {
     try {
@@ -102,34 +130,40 @@ export async function inspect(
   };
   for await (const chunk of createReadStream(path)) {
     const bytes = chunk as Buffer;
-    if (isStart) marked = byteOrderMark(bytes);
-    isStart = false;
+    if (!start) marked = byteOrderMark(bytes);
+    start ??= bytes.subarray(marked === 'utf-8' ? 3 : 0, SAMPLE_CHARACTERS);
     hash.update(bytes);
     isUtf8 = isUtf8 && isWellFormed(bytes);
   }
   isUtf8 = isUtf8 && isWellFormed();
+  const [, other] = OTHER_FILES.find(([form]) => form.test(start?.toString('latin1') ?? '')) ?? [];
+  if (other !== undefined) throw new CommandError(`${path} ${other}`);
   const wide = marked === 'utf-8' ? undefined : marked;
-  const encoding = wide ?? (isUtf8 ? 'utf-8' : await windowsOrNone(path));
+  const encoding = wide ?? (isUtf8 ? 'utf-8' : await windowsOrNone(path, marked !== undefined));
   let lines = 0;
-  let first = '';
+  let sample = '';
   let last = '\n';
   for await (const text of textOf(path, encoding)) {
     if (encoding === 'windows-1252' ? NO_TEXT.test(text) : text.includes('\0'))
       throw new CommandError(
         `${path} is not text in UTF-8, UTF-16 or Windows-1252. Save it as CSV in UTF-8.`,
       );
-    if (lines === 0) first += text;
+    const foreign = encoding === 'windows-1252' && FOREIGN_LETTER.exec(text);
+    if (foreign)
+      throw new CommandError(
+        `${path} may be of a Mac or of DOS: as Windows-1252 it has "${text.slice(Math.max(0, foreign.index - 10), foreign.index + 10)}". Save it as CSV UTF-8.`,
+      );
+    if (sample.length < SAMPLE_CHARACTERS) sample += text;
     for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines += 1;
     last = text.at(-1) ?? last;
   }
-  const firstLine = first.split(/[\r\n]/, 1)[0] ?? '';
   return {
     path,
     format: options.format ?? (/\.(ndjson|jsonl)$/i.test(path) ? 'ndjson' : 'csv'),
     encoding,
     lines: last === '\n' ? lines : lines + 1,
     fingerprint: hash.digest('hex'),
-    delimiter: options.delimiter ?? delimiterOf(firstLine),
+    delimiter: options.delimiter ?? delimiterOf(sample),
     emptyRows: 0,
   };
 }
@@ -196,10 +230,13 @@ async function* ndjsonRows({ path, encoding }: Source): AsyncGenerator<Row> {
 }
 
 /** The header and the rows below it; NDJSON has no header. */
-export async function openRows(source: Source): Promise<{ header: string[]; rows: AsyncGenerator<Row> }> {
-  if (source.format === 'ndjson') return { header: [], rows: ndjsonRows(source) };
+export async function openRows(
+  source: Source,
+): Promise<{ header: string[]; line: number; rows: AsyncGenerator<Row> }> {
+  source.emptyRows = 0;
+  if (source.format === 'ndjson') return { header: [], line: 0, rows: ndjsonRows(source) };
   const rows = csvRows(source);
   const first = await rows.next();
   if (first.done) throw new CommandError(`${source.path} is empty.`);
-  return { header: first.value.cells.map((cell) => fromCell(cell) ?? ''), rows };
+  return { header: first.value.cells.map((cell) => fromCell(cell) ?? ''), line: first.value.line, rows };
 }

@@ -1,6 +1,12 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import type { CountryCode } from 'libphonenumber-js/max';
 import type { Columns } from './columns.ts';
 import type { UpdateMode } from './update.ts';
+
+/** What happens to a contact that is none: only it is left out, or its row. */
+export type OnBadContact = 'skip' | 'reject';
+
+export type Replay = { line: number; id: string };
 
 /** How far an import is, saved beside its file for --resume. */
 export type ImportState = {
@@ -15,6 +21,10 @@ export type ImportState = {
   /** How many rows were created, updated, rejected and so on. */
   counts: Record<string, number>;
   update?: UpdateMode | undefined;
+  country?: CountryCode | undefined;
+  onBadContact?: OnBadContact | undefined;
+  /** Rows whose records an earlier run had created. */
+  replays: Replay[];
   /** Length of the file of rejected rows. */
   rejectionBytes: number;
 };

@@ -1,19 +1,14 @@
-import {
-  type CatalogProduct,
-  type CatalogProductCreate,
-  type CatalogProductUpdate,
-  CrmError,
-} from '../../client/src/index.ts';
+import { type CatalogProduct, type CatalogProductCreate, CrmError } from '../../client/src/index.ts';
+import { differences, hasVariants, productsByCode } from './catalog.ts';
 import { printable } from './cells.ts';
 import { type Body, RowError, writableOf } from './columns.ts';
 import { CommandError, type Context, confirm, isRejection } from './context.ts';
-import { reportEmptyRows } from './import.ts';
 import { inOrder } from './in-order.ts';
-import { changeLines, startProgress, thousands } from './progress.ts';
+import { changeLines, reportEmptyRows, startProgress, thousands } from './progress.ts';
 import { openRejections, type Rejection } from './rejections.ts';
 import { checker } from './rules.ts';
 import { inspect, type Row } from './source.ts';
-import { openTable } from './table.ts';
+import { confirmTable, openTable } from './table.ts';
 
 export type SyncOptions = {
   map: string[];
@@ -23,27 +18,6 @@ export type SyncOptions = {
   delimiter?: string;
   concurrency: number;
 };
-
-/** Null clears a list, which then reads as empty. */
-const isSame = (wanted: unknown, have: unknown): boolean =>
-  JSON.stringify(Array.isArray(have) ? (wanted ?? []) : wanted) === JSON.stringify(have);
-
-/** The fields that differ. */
-const differences = (product: CatalogProduct, body: Body): CatalogProductUpdate =>
-  Object.fromEntries(
-    Object.entries(body).filter(([name, wanted]) => !isSame(wanted, product[name as keyof CatalogProduct])),
-  );
-
-/** Whether each variant of the row says of its fields what the product has. A field that the row leaves out may have any value. */
-function hasVariants({ variants: have }: CatalogProduct, wanted: unknown): boolean {
-  if (wanted === undefined) return true;
-  if (!Array.isArray(wanted) || wanted.length !== have.length) return false;
-  return have.every((variant, index) =>
-    Object.entries(wanted[index] ?? {}).every(([name, value]) =>
-      isSame(value, variant[name as keyof typeof variant]),
-    ),
-  );
-}
 
 type Outcome =
   | { rejection: Rejection }
@@ -62,19 +36,16 @@ const rejected = (code: string, message: string): Outcome => ({ rejection: { cod
 export async function syncProducts(context: Context, path: string, options: SyncOptions): Promise<number> {
   const { crm, errors, output, stop, cancel: signal, onRetry } = context;
   const source = await inspect(path, { delimiter: options.delimiter });
-  const { header, rows, read, rejectionFor } = await openTable(context, source, 'products', {
+  const table = await openTable(context, source, 'products', {
     map: options.map,
     needs: ['externalReferenceCode'],
     clears: 'nullable',
   });
-  if (!options.dryRun && !options.yes && !(await confirm(context, 'Sync products?', true))) return 0;
+  const { header, rows, read, rejectionFor } = table;
+  const asked = { resource: 'products', question: 'Sync products?', isSure: options.yes === true } as const;
+  if (!options.dryRun && !(await confirmTable(context, table, asked))) return 0;
 
-  const byCode = new Map<string, CatalogProduct[]>();
-  for (const product of await crm.products.snapshot({}, { signal })) {
-    const code = product.externalReferenceCode;
-    if (code !== null) byCode.set(code, [...(byCode.get(code) ?? []), product]);
-  }
-
+  const byCode = await productsByCode(context);
   const check = checker('products', { isOnce: false });
   const inFile = new Set<string>();
   const counts = { created: 0, changed: 0, unchanged: 0, 'left alone': 0, rejected: 0 };

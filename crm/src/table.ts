@@ -5,14 +5,21 @@ import {
   bodyReader,
   type Clearing,
   type Columns,
+  contactsLeftOut,
+  decimalMarks,
+  doubtOf,
   errorSpeaker,
   mapColumns,
   type RowError,
   requireFields,
+  requireHeader,
+  survey,
   writableOf,
 } from './columns.ts';
-import type { Context } from './context.ts';
+import { CommandError, type Context, confirm, isOnTerminal } from './context.ts';
 import type { Importable } from './document.ts';
+import type { Reading } from './fields.ts';
+import { recognize } from './known.ts';
 import { type Rejection, rejectionOf } from './rejections.ts';
 import { openRows, type Row, type Source } from './source.ts';
 
@@ -20,11 +27,15 @@ import { openRows, type Row, type Source } from './source.ts';
 export type Table = {
   header: string[];
   columns: Columns;
+  /** Sentences about columns that fill no field, although they have contacts. */
+  doubts: string[];
   rows: AsyncGenerator<Row>;
   /** All that the row says. @throws RowError */
   read: (row: Row) => Body;
-  /** What of it can be written. @throws RowError */
-  toBody: (row: Row) => Body;
+  /** What of it can be written. Contacts that are none go to `skipped`, if the row has another one. @throws RowError */
+  toBody: (row: Row, skipped?: string[]) => Body;
+  /** The same of a row of an export, where an empty cell clears its field. @throws RowError */
+  toEdit: (row: Row) => Body;
   /** Why the row is rejected, in the words of whoever wrote the file. `body` is what was sent or checked. */
   rejectionFor: (row: Row, error: CrmError | RowError, body: Body) => Rejection;
 };
@@ -48,21 +59,27 @@ function describeColumns(columns: Columns, first: Row | undefined): string {
     .join('');
 }
 
-/** The first row, without losing it. */
+/** The first rows, without losing them. */
 async function peek(
   rows: AsyncGenerator<Row>,
-): Promise<{ first: Row | undefined; rows: AsyncGenerator<Row> }> {
-  const { value: first, done } = await rows.next();
+  count: number,
+): Promise<{ first: Row[]; rows: AsyncGenerator<Row> }> {
+  const first: Row[] = [];
+  for (let next = await rows.next(); !next.done; next = await rows.next())
+    if (first.push(next.value) === count) break;
   async function* all(): AsyncGenerator<Row> {
-    if (!done) yield first;
+    yield* first;
     yield* rows;
   }
-  return { first: done ? undefined : first, rows: all() };
+  return { first, rows: all() };
 }
+
+/** How many rows are looked at for a header below a title. */
+const HEADER_WITHIN = 10;
 
 /**
  * Opens the file and shows which column fills which field.
- * @throws CommandError when a map means nothing, or no column fills what is needed
+ * @throws CommandError when a map means nothing, no column fills what is needed, or a column has more than one reading
  */
 export async function openTable(
   { errors }: Context,
@@ -77,27 +94,69 @@ export async function openTable(
     /** Rows of an export can be changed: such a file need not have every field of a record. */
     isEdited?: boolean;
     clears?: Clearing;
+    country?: Reading['country'];
   },
 ): Promise<Table> {
+  const { country, map, clears = 'none' } = options;
+  const looked = await openRows(source);
+  const surveyed = source.format === 'csv' ? await survey(looked.header.length, looked.rows) : [];
   const opened = await openRows(source);
-  const columns = options.columns ?? mapColumns(opened.header, options.map, resource);
-  const { first, rows } = await peek(opened.rows);
+  const { header } = opened;
+  const { first, rows } = await peek(opened.rows, HEADER_WITHIN);
+  const known = recognize(header)?.name;
+  if (source.format === 'csv' && map.length === 0) {
+    requireHeader(header, opened.line, first, resource);
+    if (known !== undefined && resource === 'products')
+      throw new CommandError(`This is an export of ${known}: use crm import customers.`);
+  }
+  const columns = options.columns ?? mapColumns(header, map, resource, surveyed);
+  const isOwn = ['id', 'createdAt', 'updatedAt'].every((name) => header.includes(name));
   if (source.format === 'csv') {
     const { path, encoding, delimiter } = source;
     errors.write(`${path} is ${encoding}, with ${DELIMITER_NAMES[delimiter] ?? delimiter} between cells.\n`);
+    if (known !== undefined) errors.write(`This is an export of ${known}.\n`);
     errors.write('Columns (? marks a guess; --map "Column=field" overrides it):\n');
-    errors.write(describeColumns(columns, first));
-    const isExport = options.isEdited && ['id', 'updatedAt'].every((name) => opened.header.includes(name));
+    errors.write(describeColumns(columns, first[0]));
+    const isExport = options.isEdited && ['id', 'updatedAt'].every((name) => header.includes(name));
     if (!isExport) requireFields(columns, resource, options.needs);
   }
-  const say = errorSpeaker(columns);
-  const read = bodyReader(columns, source, resource, options.clears);
+  const preset = isOwn ? (source.delimiter === ';' ? ',' : '.') : undefined;
+  const marks = decimalMarks(columns, surveyed, resource, preset);
+  const say = errorSpeaker(columns, { country });
+  const reader = (clears: Clearing) => bodyReader(columns, { resource, marks, country, clears });
+  const [read, readEdited] = [reader(clears), reader('all')];
   return {
-    header: opened.header,
+    header,
     columns,
+    doubts: resource === 'customers' ? contactsLeftOut(columns, surveyed) : [],
     rows,
     read,
-    toBody: (row) => writableOf(read(row), resource),
+    toBody: (row, skipped) => writableOf(read(row, skipped), resource),
+    toEdit: (row) => writableOf(readEdited(row), resource),
     rejectionFor: (row, error, body) => rejectionOf(error, (path, message) => say(row, body, path, message)),
   };
+}
+
+/**
+ * Asks whether to go on. Nothing that is guessed runs without a yes; what may lose a column or is of something else needs `--map`.
+ * @throws CommandError where nobody can be asked
+ */
+export async function confirmTable(
+  context: Context,
+  { columns, doubts }: Table,
+  { resource, question, isSure }: { resource: Importable; question: string; isSure: boolean },
+): Promise<boolean> {
+  const mistaken = doubtOf(columns, resource);
+  const grave = mistaken === undefined ? doubts : [mistaken, ...doubts];
+  const isAlone = !isOnTerminal(context);
+  if (grave.length > 0 && (isSure || isAlone)) throw new CommandError(grave.join('\n'));
+  if (grave.length > 0) return confirm(context, `${grave.join('\n')}\n${question}`, false);
+  const guesses = columns.flatMap(({ header, field, isGuess }) =>
+    field !== undefined && isGuess ? `"${header}" as ${field}` : [],
+  );
+  if (isAlone && !isSure && guesses.length > 0)
+    throw new CommandError(
+      `Nobody has confirmed what is guessed: ${guesses.join(', ')}. Use --yes, or --map "Column=field" for each.`,
+    );
+  return isSure || confirm(context, question, true);
 }

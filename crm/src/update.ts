@@ -10,6 +10,13 @@ import {
 /** What an update does with the customer that has a row's contact: it fills empty fields, or overwrites fields that differ. */
 export type UpdateMode = 'fill' | 'overwrite';
 
+/** What became of a row; with the id of a record that an earlier run had created. */
+export type Sent = { result: 'created' | 'repeated' | 'updated' | 'unchanged'; replayed?: string };
+
+/** @param record as the create returned it */
+export const sentOf = (record: { id: string }): Sent =>
+  responseInfo(record)?.replayed ? { result: 'repeated', replayed: record.id } : { result: 'created' };
+
 /** New tags and contacts are added at the end; none is removed, and the primary contact stays. */
 function changesOf(
   customer: Customer,
@@ -50,21 +57,21 @@ export async function createOrUpdate(
   crm: CrmClient,
   body: CustomerCreate,
   options: { mode: UpdateMode | undefined; idempotencyKey: string; signal: AbortSignal },
-): Promise<'created' | 'repeated' | 'updated' | 'unchanged'> {
+): Promise<Sent> {
   const { mode, idempotencyKey, signal } = options;
   for (let tries = 1; ; tries += 1) {
     try {
       const customer = await crm.customers.create(body, { idempotencyKey, signal });
-      return responseInfo(customer)?.replayed ? 'repeated' : 'created';
+      return sentOf(customer);
     } catch (error) {
       const holder = mode && holderOf(error);
       if (!holder) throw error;
       try {
         const customer = await crm.customers.get(holder.id, { signal });
         const changes = changesOf(customer, body, { mode, taken: holder.taken });
-        if (Object.keys(changes).length === 0) return 'unchanged';
+        if (Object.keys(changes).length === 0) return { result: 'unchanged' };
         await crm.customers.update(holder.id, changes, { ifMatch: customer, signal });
-        return 'updated';
+        return { result: 'updated' };
       } catch (failure) {
         const isOutdated = failure instanceof CrmError && [404, 412].includes(failure.status);
         if (!isOutdated || tries === MAX_TRIES) throw failure;

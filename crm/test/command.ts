@@ -61,7 +61,7 @@ export function useCrm() {
 /** A table with so many customers. */
 export const leads = (count: number): string =>
   [
-    'name,email',
+    'firstName,email',
     ...Array.from({ length: count }, (_, index) => `Lead ${index},lead${index}@example.com`),
   ].join('\n');
 

@@ -68,7 +68,7 @@ test('an export has every row once, although rows move between its pages', async
 
 describe('crm sync products', () => {
   const CATALOG = [
-    'Código,Título,Precio,Moneda,Incluye',
+    'externalReferenceCode,title,fromPrice,currency,includes',
     'NEW-1,Nueva,100,USD,Hotel',
     'OLD-1,Vieja,250,USD,Hotel | Cena',
     'SAME-1,Igual,300,,',
@@ -153,14 +153,17 @@ describe('crm sync products', () => {
 
   test('clears fields whose cells are empty, and archives nothing for a file without products', async () => {
     const { agency, old, sync, titles } = await catalog();
-    await writeFile(file('catalog.csv'), 'Código,Título,Precio,Incluye,Operador\nOLD-1,Vieja,,,\n');
+    await writeFile(
+      file('catalog.csv'),
+      'externalReferenceCode,title,fromPrice,includes,operator\nOLD-1,Vieja,,,\n',
+    );
     expect((await sync()).stderr).toContain('1 changed');
     const cleared = (await agency.get(`/v1/catalog/products/${old.id}`)).body;
     expect(cleared).toMatchObject({ fromPrice: null, includes: [], operator: null, currency: 'USD' });
     expect((await sync()).stderr).toContain('1 unchanged');
 
     const before = await titles();
-    await writeFile(file('catalog.csv'), 'Código,Título\n');
+    await writeFile(file('catalog.csv'), 'externalReferenceCode,title\n');
     const { code, stderr } = await sync('--archive-missing', '--yes');
     expect(code).toBe(1);
     expect(stderr).toContain('no row of the file has the code of a product');

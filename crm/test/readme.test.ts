@@ -40,7 +40,7 @@ test('the commands of the README work', async () => {
   });
   expect(stderr).toContain('1 created');
   const customers = (await readFile(file('customers.csv'), 'utf8')).split('\r\n');
-  expect(customers[1]).toContain('Ana,,Ana,+525512345678');
+  expect(customers[1]).toContain("Ana,,Ana,'+525512345678");
   expect(await readFile(file('my-agency/SHA256SUMS'), 'utf8')).toMatch(/^[0-9a-f]{64} {2}manifest\.json$/m);
   // A sync and an update of what was just exported change nothing.
   expect(stderr.match(/1 unchanged/g)).toHaveLength(2);

@@ -59,7 +59,7 @@ describe('a sync of the catalog', () => {
   test('says how to continue after the network failed', async () => {
     const { agency, titles } = await agencyWithCatalog();
     const rows = codes.map((code) => `${code},New ${code}`);
-    await writeFile(file('catalog.csv'), ['code,title', ...rows].join('\n'));
+    await writeFile(file('catalog.csv'), ['externalReferenceCode,title', ...rows].join('\n'));
     const proxy = await startCuttingProxy(origin(), Number.POSITIVE_INFINITY, (count) => {
       if (count === 3) proxy.lose(true);
     });

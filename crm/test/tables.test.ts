@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { csvLine, fromCell, toCell } from '../src/cells.ts';
-import { CellError, listCell, parseList, parseNumber } from '../src/fields.ts';
+import { CellError, listCell, parseList, parseNumber, provenMark } from '../src/fields.ts';
 import { inOrder } from '../src/in-order.ts';
 import { inspect, openRows, type Row } from '../src/source.ts';
 import { crm, useFolder } from './command.ts';
@@ -108,24 +108,36 @@ describe('a table is read', () => {
 
 describe('a cell', () => {
   test.each([
-    ['1,450.50', false, 1450.5],
-    ['1,450,000', false, 1_450_000],
-    ['1.450,50', true, 1450.5],
-    ['1 450', true, 1450],
-    ['-3', false, -3],
-  ])('%j is a number where the decimal comma is %j: %j', (text, isDecimalComma, number) => {
-    expect(parseNumber(text, isDecimalComma)).toBe(number);
+    ['1,450.50', '.', 1450.5],
+    ['1,450,000', '.', 1_450_000],
+    ['1.450.000', ',', 1_450_000],
+    ['1.450,50', ',', 1450.5],
+    ["1'450.50", '.', 1450.5],
+    ['1 450,5', ',', 1450.5],
+    ['1450,5', ',', 1450.5],
+    ['0.125', '.', 0.125],
+    ['1450.125', '.', 1450.125],
+    ['1e-7', undefined, 1e-7],
+    ['1 450', undefined, 1450],
+    ['-3', undefined, -3],
+  ] as const)('%j proves the decimal mark %j, and is %j', (text, mark, number) => {
+    expect(provenMark(text)).toBe(mark);
+    expect(parseNumber(text)).toBe(number);
   });
 
-  test.each([
-    ['1450,5', false],
-    ['1,45,000', false],
-    ['1e5', false],
-    ['1.450.50', true],
-    ['0x10', false],
-  ])('%j is no number where the decimal comma is %j', (text, isDecimalComma) => {
-    expect(() => parseNumber(text, isDecimalComma)).toThrow(CellError);
+  test('with one mark and three digits behind it is two numbers, until the mark is known', () => {
+    expect([parseNumber('1.450', ','), parseNumber('1.450', '.')]).toEqual([1450, 1.45]);
+    expect([parseNumber('-1,450', ','), parseNumber('-1,450', '.')]).toEqual([-1.45, -1450]);
+    expect(parseNumber('1.450', undefined, true)).toBe(1450);
+    expect(() => parseNumber('1.450')).toThrow('can be 1450 or 1.45: "1.450"');
   });
+
+  test.each(['1,45,000', '1e5', '1.450.50', '0x10', 'US$ 890', '120-180', '12 34', '1.450,5,0', '٣'])(
+    '%j is no number',
+    (text) => {
+      expect(() => parseNumber(text)).toThrow(CellError);
+    },
+  );
 
   test('of a list is read as the same list', () => {
     const entry = fc.string({
@@ -140,12 +152,12 @@ describe('a cell', () => {
     expect(listCell(['vip', 'luna de miel'])).toBe('vip | luna de miel');
   });
 
-  test('that a spreadsheet would run as a formula gets an apostrophe; numbers and other text do not', () => {
+  test('that a spreadsheet would run as a formula gets an apostrophe; other text does not', () => {
     const formulas = ['=HYPERLINK("http://x")', '@ana', '+cmd', '-1+A1', '＝1', '＋a', '－a', '＠a', '- b'];
     expect(formulas.map(toCell)).toEqual(formulas.map((text) => `'${text}`));
     for (const before of [',', ';', '\t', '|', '\n', '\r'])
       expect(toCell(`a${before}=1`)).toBe(`a${before}'=1`);
-    const plain = ['+52 55 1234-5678', '-3', '-3,5', 'Ana', "'s-Hertogenbosch", 'a=b', 'a, - b'];
+    const plain = ['-3', '-3,5', '123', 'Ana', "'s-Hertogenbosch", "'Ana", 'a=b', 'a, - b'];
     expect(plain.map(toCell)).toEqual(plain);
   });
 
