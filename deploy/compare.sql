@@ -1,11 +1,13 @@
--- Counts, search documents and contact keys that differ from their records; no rows if nothing differs. It reads all
--- records, and can run beside the service. docs/operating.md says when to run it. What to do with a row, by `kept_in`:
+-- Counts, search documents, contact keys and links to customers that differ from their records. It reads all records, and can run
+-- beside the service. docs/operating.md says when to run it. What to do with a row, by `kept_in`:
 --
 -- live_counts: add the `missing` number to the resource in `what` with its `value`:
 --   insert into live_counts (organization_id, resource, value, slot, live) values ('ORGANIZATION', 'WHAT', 'VALUE', 0, MISSING)
 --   on conflict (organization_id, resource, value, slot) do update set live = live_counts.live + excluded.live
 -- searchable_…: delete the row whose id is `what`. If the record is visible, change one of its texts over the API, and change it back.
 -- customer_contact_keys: if the customer is archived, delete its rows. If not, PATCH its contacts to another list, and back.
+-- ….customer_id: the customer was merged; PATCH `customerId` of the record to the `value`.
+-- linked_conversations, linked_quotes: the same, unless null, or another customer of a quote, was sent on purpose.
 select organization_id, 'live_counts' as kept_in, resource as what, value, coalesce(there, 0) - coalesce(counted, 0) as missing
 from (select organization_id, resource, value, sum(live) as counted from live_counts group by 1, 2, 3) as kept
 full join (
@@ -68,4 +70,23 @@ from (
   from customer_contact_keys, concat(identifier_type, ' ', contact_key) as key group by 1, 2
 ) as kept using (organization_id, id)
 where coalesce(wanted, '{}') <> coalesce(keys, '{}') or contacts <> cardinality(wanted)
+union all
+select organization_id, concat(kind, '.customer_id'), record.id::text, merged_into::text, null
+from (
+  select organization_id, 'opportunities' as kind, id, customer_id from opportunities
+  union all
+  select organization_id, 'conversations', id, customer_id from conversations
+  union all
+  select organization_id, 'quotes', id, customer_id from quotes
+) as record join customers using (organization_id)
+where customers.id = customer_id and merged_into is not null
+union all
+select organization_id, 'linked_conversations', id::text, owner.customer_id::text, null
+from conversations join customer_contact_keys as owner using (organization_id, contact_key)
+where channel = identifier_type and conversations.customer_id is null
+union all
+select organization_id, 'linked_quotes', quotes.id::text, opportunities.customer_id::text, null
+from quotes join opportunities using (organization_id)
+where opportunities.id = opportunity_id and opportunities.customer_id is not null
+  and quotes.customer_id is distinct from opportunities.customer_id
 order by 1, 2, 3, 4;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createCustomer, updateCustomer } from '../src/customers/repository.ts';
-import { inTransaction, type OrganizationScope, parseJson } from '../src/db/index.ts';
-import { countAtWork } from './support/databases.ts';
+import { type OrganizationScope, parseJson } from '../src/db/index.ts';
 import { findDrift } from './support/drift.ts';
+import { interrupted, overlap } from './support/races.ts';
 import { conversation, customer } from './support/records.ts';
 import { useService } from './support/service.ts';
 
@@ -181,17 +181,9 @@ test.each(['create', 'update'])(
     const agency = await service.agency();
     const owner = await customer(agency, { contacts: [web('a')] });
     const other = await customer(agency, { contacts: [web('b')] });
-    const { db } = agency.scope;
-    const scope: OrganizationScope = {
-      ...agency.scope,
-      db: {
-        ...db,
-        read: async (statement, values) => {
-          if (statement.name === 'customers.contact_owners') await agency.delete(`/v1/customers/${owner.id}`);
-          return db.read(statement, values);
-        },
-      },
-    };
+    const { scope } = interrupted(agency.scope, 'customers.contact_owners', () =>
+      agency.delete(`/v1/customers/${owner.id}`),
+    );
     const contacts = [{ identifierType: 'web' as const, identifierValue: 'a' }];
     const written =
       operation === 'create'
@@ -204,7 +196,7 @@ test.each(['create', 'update'])(
 );
 
 test.each(['customer', 'conversation'])(
-  'a contact gets the name of a conversation that is written at the same time, the %s first',
+  'a contact gets the name of a conversation that is written at the same time, and the conversation the customer, the %s first',
   async (first) => {
     const agency = await service.agency();
     const number = '+525512345678';
@@ -217,18 +209,9 @@ test.each(['customer', 'conversation'])(
       conversation({ ...agency, scope }, { channel: 'whatsapp', contact: number, contactName: 'Ana' });
     const [writeFirst, writeSecond] =
       first === 'customer' ? [writeCustomer, writeConversation] : [writeConversation, writeCustomer];
-    let isDone = false;
-    // The first is not committed before the second waits for it, or is done.
-    const { second } = await inTransaction(agency.scope, async (transaction) => {
-      await writeFirst(transaction);
-      const second = writeSecond(agency.scope).then(() => {
-        isDone = true;
-      });
-      await expect.poll(async () => isDone || (await countAtWork(service.ownerUrl, 'Lock')) > 0).toBe(true);
-      return { second };
-    });
-    await second;
+    await overlap(service, agency, writeFirst, writeSecond);
     const { body } = await agency.get('/v1/customers');
     expect(body.data[0].contacts[0].displayName).toBe('Ana');
+    expect((await agency.get('/v1/conversations')).body.data[0].customerId).toBe(body.data[0].id);
   },
 );

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { mergeCustomer } from '../src/privacy/merge.repository.ts';
 import { useDashboard } from './support/dashboard.ts';
-import { findDrift } from './support/drift.ts';
-import { customer, opportunity } from './support/records.ts';
+import { findAllDrift, findDrift } from './support/drift.ts';
+import { overlap } from './support/races.ts';
+import { conversation, customer, opportunity, quote } from './support/records.ts';
 import type { Agency } from './support/service.ts';
 
 /** Two customers who are one person become one customer. The model compares the merged record. */
@@ -13,12 +15,15 @@ type Customer = { id: string };
 const merge = (agency: Agency, into: Customer, from: Customer) =>
   dashboard.of(agency).post(`/customers/${into.id}/merge`, { from: from.id });
 
-test('a merged customer is not found, and the error names the customer of the last merge', async () => {
+test('a merged customer is not found; the error names the customer of the last merge, and says to use its id while that is active', async () => {
   const agency = await service.agency();
   const [first, second, last] = [await customer(agency), await customer(agency), await customer(agency)];
   await merge(agency, second, first);
   await merge(agency, last, second);
-  const notFound = { code: 'CUSTOMER_NOT_FOUND', message: expect.stringContaining(last.id) };
+  const notFound = {
+    code: 'CUSTOMER_NOT_FOUND',
+    message: expect.stringContaining(`merged into customer ${last.id}. Use that id.`),
+  };
   for (const { id } of [first, second])
     for (const response of [
       await agency.get(`/v1/customers/${id}`),
@@ -28,6 +33,111 @@ test('a merged customer is not found, and the error names the customer of the la
       expect(response).toMatchObject({ status: 404, body: { error: notFound } });
   expect((await merge(agency, last, first)).status).toBe(200);
   expect((await merge(agency, second, first)).status).toBe(404);
+  await agency.delete(`/v1/customers/${last.id}`);
+  const { error } = (await agency.get(`/v1/customers/${first.id}`)).body;
+  expect(error.message).toContain(`merged into customer ${last.id}. That customer is archived.`);
+});
+
+/** Writes of a record that names the customer. */
+const WRITES: Record<string, (agency: Agency, customerId: string) => Promise<Customer>> = {
+  opportunity: (agency, customerId) => opportunity(agency, { customerId }),
+  conversation: (agency, customerId) => conversation(agency, { customerId, contact: '+525599990000' }),
+  quote: (agency, customerId) => quote(agency, { customerId }),
+  'conversation with its contact': (agency) => conversation(agency, { channel: 'web', contact: 'from' }),
+  "quote of the customer's opportunity": async (agency, customerId) =>
+    quote(agency, { opportunityId: (await opportunity(agency, { customerId })).id }),
+  'record that changes hands': async (agency, customerId) => {
+    const { id } = await opportunity(agency, { customerId: null });
+    return opportunity(agency, { customerId }, id);
+  },
+};
+
+describe.each(Object.entries(WRITES))(
+  'a %s that is written beside a merge is of the survivor',
+  (_name, write) => {
+    async function people(agency: Agency) {
+      const first = await customer(agency);
+      const from = await customer(agency, { contacts: [{ identifierType: 'web', identifierValue: 'from' }] });
+      const into = await customer(agency);
+      await merge(agency, from, first);
+      return { first, from, into };
+    }
+
+    // Two names of one person: the id of an earlier merge is taken for the customer of the last one.
+    test.each(['first', 'from'] as const)('the merge first, named by the id of %s', async (name) => {
+      const agency = await service.agency();
+      const all = await people(agency);
+      let written: Customer | undefined;
+      await overlap(
+        service,
+        agency,
+        (scope) => mergeCustomer(scope, all.into.id, { from: all.from.id }),
+        async (scope) => {
+          written = await write({ ...agency, scope }, all[name].id);
+        },
+      );
+      expect(written).toMatchObject({ customerId: all.into.id });
+      expect(await findAllDrift(service, agency)).toEqual([]);
+    });
+
+    test('the write first', async () => {
+      const agency = await service.agency();
+      const { from, into } = await people(agency);
+      await overlap(
+        service,
+        agency,
+        (scope) => write({ ...agency, scope }, from.id),
+        (scope) => mergeCustomer(scope, into.id, { from: from.id }),
+      );
+      expect(await findAllDrift(service, agency)).toEqual([]);
+    });
+  },
+);
+
+test('the id of a merged customer is accepted in PUT and PATCH while the survivor is active, and stays good where it is stored', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  const [from, into] = [await customer(agency), await customer(agency)];
+  await merge(agency, into, from);
+  const lead = await opportunity(agency, { customerId: from.id });
+  const path = `/opportunities/${lead.id}`;
+  await call.patch(path, { customerId: null });
+  const patched = await call.patch(path, { customerId: from.id });
+  expect(patched.body.customerId).toBe(into.id);
+  expect((await call.patch(path, { customerId: from.id })).body).toEqual(patched.body);
+  await agency.delete(`/v1/customers/${into.id}`);
+  expect((await call.patch(path, { customerId: from.id })).body).toMatchObject({ customerId: into.id });
+  const other = await opportunity(agency);
+  const rejected = await call.patch(`/opportunities/${other.id}`, { customerId: from.id });
+  expect([rejected.status, rejected.body.error.details[0].path]).toEqual([400, 'body.customerId']);
+});
+
+test('an archived twin is merged: contacts that the survivor has are left out, one that a third has is a conflict', async () => {
+  const agency = await service.agency();
+  const web = (identifierValue: string) => ({ identifierType: 'web', identifierValue });
+  const twin = await customer(agency, { contacts: [web('own'), web('shared')], summary: 'gemela' });
+  const lead = await opportunity(agency, { customerId: twin.id });
+  await agency.delete(`/v1/customers/${twin.id}`);
+  const into = await customer(agency, { contacts: [web('shared')] });
+  const third = await customer(agency, { contacts: [web('own')] });
+  const before = await dashboard.stored(agency);
+  const details = [{ path: 'from.contacts[0]', customerId: third.id }];
+  expect(await merge(agency, into, twin)).toMatchObject({ status: 409, body: { error: { details } } });
+  expect(await dashboard.stored(agency)).toEqual(before);
+  await agency.patch(`/v1/customers/${third.id}`, { contacts: [web('other')] });
+  const merged = await merge(agency, into, twin);
+  expect(merged.body).toMatchObject({
+    summary: 'gemela',
+    contacts: [into.contacts[0], { id: twin.contacts[0].id }],
+  });
+  expect((await agency.get(`/v1/opportunities/${lead.id}`)).body.customerId).toBe(into.id);
+  expect((await merge(agency, into, twin)).text).toBe(merged.text);
+  for (const from of [into, third]) await dashboard.of(agency).post(`/customers/${from.id}/erase`);
+  for (const from of [twin, third])
+    expect((await merge(agency, await customer(agency), from)).body.error.details).toEqual([
+      { path: 'body.from', message: 'must be a customer that was neither merged nor erased' },
+    ]);
+  expect(await findDrift(service, agency)).toEqual([]);
 });
 
 const contacts = Array.from({ length: 50 }, () => ({

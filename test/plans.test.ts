@@ -265,7 +265,7 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
       contactKeys: ['whatsapp +525512345678', 'email ana@example.com'],
       body: '{}',
       isLive: true,
-      isFromLive: true,
+      isMergeable: true,
       isMerged: false,
     };
     test.each(Object.entries(reads))('%s', async (_name, read) => {

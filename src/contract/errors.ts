@@ -193,7 +193,7 @@ const ERRORS = {
   }),
   QUOTE_NOT_PUBLISHED: kind({
     status: 409,
-    message: 'The quote is not published: its customer cannot open it.',
+    message: 'The quote is not published, or its customer was erased: nobody can open it.',
   }),
   PRECONDITION_FAILED: kind<keyof typeof PRECONDITIONS>({
     status: 412,

@@ -7,6 +7,7 @@ import {
   columnsOf,
   conversations,
   customerContactKeys,
+  customers,
   defineGet,
   defineLockedGet,
   inTransaction,
@@ -198,35 +199,48 @@ const inheritedStatement = prepared(
     from ${conversations} where ${rowOf(threads, $)}`,
 );
 
-/** Only active customers have contact keys. */
+type Omitted = {
+  organizationId: string;
+  channel: string;
+  contactKey: string | null;
+  stored: string | null;
+  isSame: boolean;
+};
+
+/** Only active customers have contact keys. Without one, an archived customer stays, and whoever had the same contact. */
 const customerOfContactStatement = prepared(
   'conversations.customer_of_contact',
-  ($: Params<{ organizationId: string; channel: string; contactKey: string | null }>) => sql<{
-    customerId: string;
-  }>`
-    select ${customerContactKeys.customerId} as "customerId" from ${customerContactKeys}
-    where ${customerContactKeys.organizationId} = ${$.organizationId}
-      and ${customerContactKeys.contactKey} = ${$.contactKey}
-      and ${customerContactKeys.identifierType} = ${$.channel}`,
+  ($: Params<Omitted>) => sql<{ customerId: string | null }>`
+    select coalesce(
+      (select ${customerContactKeys.customerId} from ${customerContactKeys}
+        where ${customerContactKeys.organizationId} = ${$.organizationId}
+          and ${customerContactKeys.contactKey} = ${$.contactKey}
+          and ${customerContactKeys.identifierType} = ${$.channel}),
+      (select ${customers.id} from ${customers}
+        where ${customers.organizationId} = ${$.organizationId} and ${customers.id} = ${$.stored}
+          and (${$.isSame} or ${customers.archivedAt} is not null))) as "customerId"`,
 );
 
-/** Fills what the body omits: from the continued thread, else the active customer with this contact. */
+type Thread = Place & ConversationPut & { contactKey: string | null; messageCount: number };
+
+/** Fills what the body omits, from the continued thread. The trigger `find_customer` finds the customer of a new thread. */
 async function completed(
   { db, organizationId }: OrganizationScope,
   { rotatedFrom, ...input }: ConversationPut,
+  stored: Thread | undefined,
 ): Promise<ConversationUpdate> {
   const [previous] = rotatedFrom
     ? await db.read(inheritedStatement, { organizationId, id: rotatedFrom })
     : [];
   const record = { ...previous, ...input };
-  if (input.customerId !== undefined || record.customerId) return record;
+  if (!stored || input.customerId !== undefined || record.customerId) return record;
   const { channel, contact } = input;
   const contactKey = keyOnChannel(channel, contact);
-  const [owner] = await db.read(customerOfContactStatement, { organizationId, channel, contactKey });
-  return { ...record, customerId: owner?.customerId };
+  const isSame = contactKey !== null && contactKey === stored.contactKey && channel === stored.channel;
+  const omitted = { organizationId, channel, contactKey, stored: stored.customerId ?? null, isSame };
+  const [found] = await db.read(customerOfContactStatement, omitted);
+  return { ...record, customerId: found?.customerId };
 }
-
-type Thread = Place & ConversationPut & { contactKey: string | null; messageCount: number };
 
 /** A thread with messages stays in its store: the other store has no columns for their delivery. */
 function rejectStoreChange(stored: Thread | undefined, channel: string | undefined): void {
@@ -244,7 +258,7 @@ const writeThread = (
   scope: OrganizationScope,
   id: string,
   sent: ConversationUpdate,
-  whole?: (scope: OrganizationScope) => Promise<ConversationUpdate>,
+  whole?: (scope: OrganizationScope, stored: Thread | undefined) => Promise<ConversationUpdate>,
 ): Promise<Put<ConversationRecord>> =>
   rejectingForks(() =>
     inTransaction(scope, async (within) => {
@@ -259,12 +273,14 @@ const writeThread = (
       if (!stored && !whole) throw recordNotFound(threads, id);
       if (isElsewhere(stored) && !isLocked) throw new LostRace('The thread was moved by somebody else.');
       await steps.check(within, sent, stored);
-      const record: ConversationUpdate = whole ? await whole(within) : { ...stored, ...sent };
+      const record: ConversationUpdate = whole ? await whole(within, stored) : { ...stored, ...sent };
       const { channel = '', contact = '' } = record;
       rejectStoreChange(stored, channel);
       const contactKey = keyOnChannel(channel, contact);
       if (stored) await steps.replace(within, id, { ...record, contactKey });
       else await steps.insert(within, id, { ...record, contactKey, chainId: id, messageCount: 0 });
+      // A trigger has given a new contact its customer; null that was sent stays.
+      if (sent.customerId === null) await steps.replace(within, id, { ...record, contactKey });
       if (rotatedFrom !== undefined && isElsewhere(stored))
         await move(within, stored ?? { id, chainId: id, rotatedFrom: null }, rotatedFrom);
       return { created: !stored, body: await getConversation(within, id) };
@@ -278,7 +294,7 @@ export const putConversation = (
   { rotatedFrom = null, ...input }: ConversationPut,
 ): Promise<Put<ConversationRecord>> => {
   const sent = { ...input, rotatedFrom };
-  return writeThread(scope, id.toLowerCase(), sent, (within) => completed(within, sent));
+  return writeThread(scope, id.toLowerCase(), sent, (within, stored) => completed(within, sent, stored));
 };
 
 /**

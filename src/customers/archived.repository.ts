@@ -6,7 +6,6 @@ import {
   customers,
   defineList,
   defineRestore,
-  erasures,
   fieldsOf,
   hasEntry,
   type Json,
@@ -14,11 +13,17 @@ import {
   liveCustomers,
   newestFirst,
   type OrganizationScope,
-  organizationParam,
   parseJson,
 } from '../db/index.ts';
 import { byContactKeys, claimContacts, containsText, keyOfContact } from './contacts.repository.ts';
-import { customerName, customerView, derivedFields, erasedAt, getCustomerRecord } from './repository.ts';
+import {
+  customerName,
+  customerView,
+  derivedFields,
+  erasedAt,
+  getCustomerRecord,
+  isErased,
+} from './repository.ts';
 import { type Customer, CustomerFilters, type CustomerListQuery, RestorableCustomer } from './schema.ts';
 
 /** Archived customers have neither a search document nor rows of contact keys. */
@@ -62,11 +67,7 @@ const listArchived = defineList(
 export const listArchivedCustomers = (scope: OrganizationScope, query: CustomerListQuery) =>
   listArchived(scope, byContactKeys(query));
 
-const restore = defineRestore(
-  customerView,
-  () => sql`${customers.mergedInto} is null and not exists (select from ${erasures}
-    where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = ${customers.id})`,
-);
+const restore = defineRestore(customerView, () => sql`${customers.mergedInto} is null and not ${isErased}`);
 
 /**
  * Restores an archived customer with its contacts.
@@ -79,10 +80,10 @@ export async function restoreCustomer(scope: OrganizationScope, id: string): Pro
     scope,
     id,
     contacts.map(keyOfContact),
-    async () => {
-      const restored = await restore(scope, id, {});
+    async (within) => {
+      const restored = await restore(within, id, {});
       if (restored) return restored;
-      const { archivedAt, erasedAt, mergedInto } = parseJson(await getCustomerRecord(scope, id));
+      const { archivedAt, erasedAt, mergedInto } = parseJson(await getCustomerRecord(within, id));
       if (archivedAt === null) throw new ApiError('CUSTOMER_NOT_ARCHIVED');
       if (erasedAt !== null) throw new ApiError('CUSTOMER_ERASED');
       if (mergedInto !== null) throw new ApiError('CUSTOMER_MERGED', { mergedInto });

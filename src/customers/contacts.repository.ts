@@ -11,8 +11,10 @@ import {
 import { ApiError } from '../contract/errors.ts';
 import {
   contains,
+  conversations,
   customerContactKeys,
   type Filter,
+  inTransaction,
   LostRace,
   newId,
   type OrganizationScope,
@@ -120,7 +122,7 @@ export const contactOwners = (db: Queries, customer: RecordKey & ContactKeys) =>
   db.read(ownersStatement, customer);
 
 /** @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have these contacts */
-async function rejectTaken(
+export async function rejectTaken(
   { db, organizationId }: OrganizationScope,
   id: string,
   contactKeys: readonly string[],
@@ -132,28 +134,49 @@ async function rejectTaken(
   throw new ApiError('CUSTOMER_CONTACT_CONFLICT', taken);
 }
 
-const ATTEMPTS = 3;
+const lockThreadsStatement = prepared(
+  'customers.lock_unlinked_threads',
+  ($: Params<ContactKeys & { organizationId: string }>) => sql`
+    select from ${conversations} where ${conversations.organizationId} = ${$.organizationId} and ${conversations.id} = any(array(
+      select ${conversations.id} from ${conversations} join ${sentContacts($)}
+        on ${conversations.contactKey} = sent.key and ${conversations.channel} = sent.type
+      where ${conversations.organizationId} = ${$.organizationId} and ${conversations.customerId} is null))
+    order by ${conversations.id} for no key update`,
+);
+
+/** Locks the conversations that a customer with these contacts would get: before the customer, as src/db/README.md says. */
+export const lockUnlinkedThreads = (
+  { db, organizationId }: OrganizationScope,
+  contactKeys: readonly string[],
+) => db.write(lockThreadsStatement, { organizationId, contactKeys });
 
 /**
- * Runs a write that claims contacts for the customer. If a contact was taken and is free again, it retries.
+ * Runs a write that claims contacts for the customer. It does not wait for locked conversations; if it meets one, the next attempt
+ * locks them first, as each one does in a transaction.
  * @param write throws LostRace if nothing was written
  * @param name of the list in error paths
  * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have the contacts
  */
-export async function claimContacts<Result>(
+export function claimContacts<Result>(
   scope: OrganizationScope,
   id: string,
   contactKeys: readonly string[],
-  write: () => Promise<Result>,
+  write: (scope: OrganizationScope) => Promise<Result>,
   name = 'body.contacts',
 ): Promise<Result> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await write();
-    } catch (error) {
-      if (!(error instanceof LostRace)) throw error;
-      await rejectTaken(scope, id, contactKeys, name);
-      if (attempt === ATTEMPTS) throw error;
-    }
-  }
+  const attempt = (within: OrganizationScope): Promise<Result> =>
+    write(within).catch(async (error) => {
+      if (error instanceof LostRace) await rejectTaken(within, id, contactKeys, name);
+      throw error;
+    });
+  const attemptUnderLocks = () =>
+    inTransaction(scope, async (within) => {
+      await lockUnlinkedThreads(within, contactKeys);
+      return attempt(within);
+    });
+  if (scope.db.isTransaction) return attemptUnderLocks();
+  return attempt(scope).catch((error) => {
+    if (error instanceof LostRace) return attemptUnderLocks();
+    throw error;
+  });
 }

@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
 import { ApiError } from '../contract/errors.ts';
 import {
   changeFilters,
@@ -35,6 +36,7 @@ import {
   claimContacts,
   contactColumns,
   keyOfContact,
+  lockUnlinkedThreads,
   ofContacts,
   search,
 } from './contacts.repository.ts';
@@ -57,6 +59,9 @@ export const customerName = sql<
 export const derivedFields = { displayName: customerName, contacts: customers.contacts };
 
 export const customerView = { ...liveCustomers, fields: fieldsOf(Customer, customers, derivedFields) };
+
+export const isErased = sql`exists (select from ${erasures}
+  where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = ${customers.id})`;
 
 export const erasedAt = isoTime(sql`(select ${erasures.erasedAt} from ${erasures}
   where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = ${customers.id})`);
@@ -89,11 +94,15 @@ const list = defineList(customerView, {
 export const listCustomers = (scope: OrganizationScope, query: CustomerListQuery) =>
   list(scope, byContactKeys(query));
 
+const survivor = alias(customers, 'survivor');
+
 const mergedStatement = prepared(
   'customers.merged_into',
-  ($: Params<RecordKey>): SQL<{ mergedInto: string }> => sql`
-    select ${customers.mergedInto} as "mergedInto" from ${customers}
-    where ${rowOf(liveCustomers, $)} and ${customers.mergedInto} is not null`,
+  ($: Params<RecordKey>): SQL<{ mergedInto: string; isActive: boolean }> => sql`
+    select ${survivor.id} as "mergedInto", ${survivor.archivedAt} is null as "isActive"
+    from ${customers} join ${customers} as ${survivor}
+      on ${survivor.organizationId} = ${$.organizationId} and ${survivor.id} = ${customers.mergedInto}
+    where ${rowOf(liveCustomers, $)}`,
 );
 
 /** Wraps an operation: its 404 for a merged customer names the customer that it became. */
@@ -106,7 +115,8 @@ const namingMerged =
       if (!isId(id) || !(error instanceof ApiError && error.code === 'CUSTOMER_NOT_FOUND')) throw error;
       const [merged] = await scope.db.read(mergedStatement, { organizationId: scope.organizationId, id });
       if (!merged) throw error;
-      const instead = ` It was merged into customer ${merged.mergedInto}. Use that id.`;
+      const next = merged.isActive ? 'Use that id' : 'That customer is archived';
+      const instead = ` It was merged into customer ${merged.mergedInto}. ${next}.`;
       throw new ApiError('CUSTOMER_NOT_FOUND', { id, instead });
     });
 
@@ -119,8 +129,18 @@ export const getCustomerRecord = defineGet(recordView, 'customers.get_record');
 /** @throws CUSTOMER_NOT_FOUND */
 export const lockCustomerRecord = defineLockedGet(recordView, 'customers.get_record');
 
-/** @throws CUSTOMER_NOT_FOUND */
-export const lockCustomer = namingMerged(defineLockedGet(customerView));
+const lockRow = defineLockedGet(customerView);
+
+/**
+ * Locks the customer to write it, after the conversations that it gets with these contacts.
+ * @throws CUSTOMER_NOT_FOUND
+ */
+export const lockCustomer = namingMerged(
+  async (scope: OrganizationScope, id: string, { contacts }: CustomerUpdate = {}) => {
+    if (contacts) await lockUnlinkedThreads(scope, contacts.map(keyOfContact));
+    return lockRow(scope, id);
+  },
+);
 
 const insertCustomer = defineCreate(customerView, customerColumns);
 
@@ -131,8 +151,8 @@ export function createCustomer(
   id = newId(),
 ): Promise<Json<Customer>> {
   const columns = contactColumns(contacts);
-  return claimContacts(scope, id, columns.contactKeys, () =>
-    insertCustomer(scope, id, { ...input, ...columns }),
+  return claimContacts(scope, id, columns.contactKeys, (within) =>
+    insertCustomer(within, id, { ...input, ...columns }),
   );
 }
 
@@ -146,8 +166,8 @@ export async function updateCustomer(
 ): Promise<Json<Customer>> {
   if (!contacts) return patchCustomer(scope, id, input);
   const columns = contactColumns(contacts);
-  return claimContacts(scope, id, columns.contactKeys, async () => {
-    const body = await patchCustomer(scope, id, { ...input, ...columns });
+  return claimContacts(scope, id, columns.contactKeys, async (within) => {
+    const body = await patchCustomer(within, id, { ...input, ...columns });
     const stored = parseJson(body).contacts.map(keyOfContact);
     if (stored.join() !== columns.contactKeys.join()) throw new LostRace('A contact was taken.');
     return body;

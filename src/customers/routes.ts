@@ -83,8 +83,11 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
       },
     },
     async (request) =>
-      ifMatch(request, lockCustomer, request.params.customerId, (scope, id) =>
-        updateCustomer(scope, id, request.body),
+      ifMatch(
+        request,
+        (scope, id) => lockCustomer(scope, id, request.body),
+        request.params.customerId,
+        (scope, id) => updateCustomer(scope, id, request.body),
       ),
   );
 

@@ -58,7 +58,7 @@ export type RecordKey = { organizationId: string; id: string };
 
 export const keyIs = (
   table: TenantTable,
-  $: { organizationId: Placeholder; id: Placeholder | PgColumn },
+  $: { organizationId: Placeholder; id: Placeholder | PgColumn | SQL },
 ): SQL | undefined => and(eq(table.organizationId, $.organizationId), eq(table.id, $.id));
 
 export const isAnyOf = (column: PgColumn, ids: Placeholder): SQL => sql`${column} = any(${ids}::uuid[])`;

@@ -70,12 +70,12 @@ export const privacyDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileSto
   app.post(
     '/customers/:customerId/merge',
     {
-      config: { errorCodes: ['CUSTOMER_NOT_FOUND'] },
+      config: { errorCodes: ['CUSTOMER_NOT_FOUND', 'CUSTOMER_CONTACT_CONFLICT'] },
       schema: {
         operationId: 'mergeCustomer',
         summary: 'Merge another customer into a customer',
         description:
-          'Merges two customers that are the same person. The customer keeps its fields, gets those of `from` where its own are null, the contacts, tags and summary of both, and the opportunities, conversations and quotes of `from`. `from` is archived: its 404 in /v1 names this customer. All or nothing: a customer that would have more than 50 contacts, 100 tags or 50,000 characters of summary is 400. Sending the same again changes nothing.',
+          'Merges two customers that are the same person. The customer keeps its fields, gets those of `from` where its own are null, the contacts, tags and summary of both, and the opportunities, conversations and quotes of `from`. `from` is archived: its 404 in /v1 names this customer, and a write that names `from`, even at the same moment, is taken for this customer. An archived `from` is merged too, unless a third customer has one of its contacts: 409 `CUSTOMER_CONTACT_CONFLICT`; one that was merged or erased is 400. All or nothing: a customer that would have more than 50 contacts, 100 tags or 50,000 characters of summary is 400. Sending the same again changes nothing.',
         params,
         body: CustomerMerge,
         response: { 200: json(Customer, 'The customer as it is now.') },

@@ -1,7 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { validationFailed } from '../contract/errors.ts';
-import { customerColumns, getCustomer } from '../customers/repository.ts';
+import { keyOfContact, rejectTaken } from '../customers/contacts.repository.ts';
+import { customerColumns, getCustomer, getCustomerRecord, isErased } from '../customers/repository.ts';
 import { CUSTOMER_BOUNDS, type Customer } from '../customers/schema.ts';
 import {
   columnList,
@@ -11,14 +12,15 @@ import {
   isId,
   type Json,
   keyOf,
+  LostRace,
   liveCustomers,
   type OrganizationScope,
   opportunities,
   type Params,
+  parseJson,
   quotes,
   recordNotFound,
   recordOf,
-  referenceRejected,
   tableName,
   unprepared,
 } from '../db/index.ts';
@@ -32,9 +34,9 @@ const from = ({ organizationId, from: id }: Params<Merge>): SQL =>
 
 const stateStatement = unprepared(
   'customers.merge_state',
-  ($: Params<Merge>): SQL<{ isLive: boolean; isFromLive: boolean; isMerged: boolean }> => sql`
+  ($: Params<Merge>): SQL<{ isLive: boolean; isMergeable: boolean; isMerged: boolean }> => sql`
     select exists (select from ${customers} where ${recordOf(liveCustomers, $)}) as "isLive",
-      exists (select from ${from($)} and ${liveCustomers.visible}) as "isFromLive",
+      exists (select from ${from($)} and ${customers.mergedInto} is null and not ${isErased}) as "isMergeable",
       exists (select from ${from($)} and ${customers.mergedInto} = ${$.id}) as "isMerged"`,
 );
 
@@ -49,15 +51,17 @@ const archiveStatement = unprepared(
 
 const other = alias(customers, 'other');
 
-/** Fields that combine both customers. Any other field takes the value of `from` where it is null. */
+/** Fields that combine both customers, each contact once. Any other field takes the value of `from` where it is null. */
 const both: Readonly<Record<string, SQL>> = {
   tags: sql`${customers.tags} || array(
     select tag from unnest(${other.tags}) with ordinality as sent(tag, place) where tag <> all (${customers.tags}) order by place)`,
   summary: sql`coalesce(nullif(concat_ws(E'\n\n', nullif(${customers.summary}, ''), nullif(${other.summary}, '')), ''), ${customers.summary})`,
   contacts: sql`(select concat('[', string_agg(contact::text, ',' order by list, place), ']')::json from (
     select 1, * from json_array_elements(${customers.contacts}) with ordinality
-    union all select 2, * from json_array_elements(${other.contacts}) with ordinality) as of_both(list, contact, place))`,
-  contactKeys: sql`${customers.contactKeys} || ${other.contactKeys}`,
+    union all select 2, * from json_array_elements(${other.contacts}) with ordinality) as of_both(list, contact, place)
+    where list = 1 or ${other.contactKeys}[place] <> all (${customers.contactKeys}))`,
+  contactKeys: sql`${customers.contactKeys} || array(select key from unnest(${other.contactKeys}) with ordinality as sent(key, place)
+    where key <> all (${customers.contactKeys}) order by place)`,
   contactSearch: sql`concat_ws(chr(31), ${customers.contactSearch}, ${other.contactSearch})`,
 };
 
@@ -99,9 +103,11 @@ function checkBounds(merged: typeof CUSTOMER_BOUNDS): void {
   );
 }
 
+const fromRejected = (message: string) => validationFailed([{ path: 'body.from', message }]);
+
 /**
- * Merges the customer `from` into the customer, all or nothing. Repeating it changes nothing.
- * @throws CUSTOMER_NOT_FOUND, VALIDATION_FAILED naming `from`
+ * Merges the customer `from`, archived or not, into the customer, all or nothing. Repeating it changes nothing.
+ * @throws CUSTOMER_NOT_FOUND, VALIDATION_FAILED naming `from`, CUSTOMER_CONTACT_CONFLICT
  */
 export const mergeCustomer = (
   scope: OrganizationScope,
@@ -111,22 +117,27 @@ export const mergeCustomer = (
   inTransaction(scope, async (within) => {
     const { db, organizationId } = within;
     if (!isId(id)) throw recordNotFound(liveCustomers, id);
-    if (id.toLowerCase() === from.toLowerCase())
-      throw validationFailed([{ path: 'body.from', message: 'must be another customer' }]);
+    if (id.toLowerCase() === from.toLowerCase()) throw fromRejected('must be another customer');
     const merge = { organizationId, id, from };
     const hasMerged = async (): Promise<boolean> => {
       const [state] = await db.read(stateStatement, merge);
       if (!state?.isLive) throw recordNotFound(liveCustomers, id);
-      if (!state.isMerged && !state.isFromLive) throw referenceRejected(['from']);
+      if (!state.isMerged && !state.isMergeable)
+        throw fromRejected('must be a customer that was neither merged nor erased');
       return state.isMerged;
     };
 
     if (await hasMerged()) return getCustomer(within, id);
-    await lockPerson(within, await findPerson(within, from), [id]);
+    const person = await findPerson(within, from);
+    await lockPerson(within, person, [id]);
     if (await hasMerged()) return getCustomer(within, id);
     await db.write(archiveStatement, merge);
     const [merged] = await db.write(mergeStatement, merge);
-    if (!merged) throw new Error('Two customers were locked to be merged, and were not.');
+    if (!merged) {
+      const { contacts } = parseJson(await getCustomerRecord(within, from));
+      await rejectTaken(within, id, contacts.map(keyOfContact), 'from.contacts');
+      throw new LostRace('A contact of the other customer was taken, or a conversation with it was locked.');
+    }
     checkBounds(merged);
     for (const statement of moveStatements) await db.write(statement, merge);
     return getCustomer(within, id);

@@ -107,6 +107,16 @@ const lockQuotesStatement = unprepared(
     select ${quotes.id} from ${quotes} where ${quotesOf($)} order by ${quotes.id} for update`,
 );
 
+/** Until the transaction ends, no record can name one of these customers: the trigger `follow_merge` takes the same locks, shared. */
+const holdNamesStatement = unprepared(
+  'customers.hold_names',
+  ($: Params<Ids>) => sql`
+    select pg_advisory_xact_lock(hashtextextended(concat(${$.organizationId}::text, final.id), 0))
+    from (select ${final.id} from ${customers} as ${final}
+      where ${final.organizationId} = ${$.organizationId} and ${final.id} = any(${$.ids}::uuid[]) and ${final.mergedInto} is null
+      order by ${final.id}) as final`,
+);
+
 const lockRecordsStatement = unprepared(
   'customers.lock_records',
   ($: Params<Ids>): SQL<Found> => sql`
@@ -134,7 +144,9 @@ export async function lockPerson(
   const threads = await lock(lockThreadsStatement);
   const itsOpportunities = await lock(lockOpportunitiesStatement);
   const itsQuotes = await lock(lockQuotesStatement);
-  await db.write(lockRecordsStatement, { organizationId, ids: [...person.customers, ...others] });
+  const records = { organizationId, ids: [...person.customers, ...others] };
+  await db.write(holdNamesStatement, records);
+  await db.write(lockRecordsStatement, records);
   const now = await findPerson(scope, person.customers[0] ?? '');
   if (!isDeepStrictEqual(now, person)) throw new LostRace('The person was changed by somebody else.');
   return { threads, opportunities: itsOpportunities, quotes: itsQuotes };

@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, not, sql } from 'drizzle-orm';
 import { randomBase62 } from '../contract/base62.ts';
 import { ApiError, validationFailed } from '../contract/errors.ts';
 import { customerName } from '../customers/repository.ts';
@@ -11,6 +11,7 @@ import {
   defineList,
   defineRecord,
   equals,
+  erasures,
   fieldsOf,
   isId,
   type Json,
@@ -22,12 +23,14 @@ import {
   newestFirst,
   type OrganizationScope,
   opportunities,
+  organizationParam,
   type Params,
   prepared,
   qb,
   quotes,
   type RecordKey,
   recordNotFound,
+  type Stored,
   written,
 } from '../db/index.ts';
 import { Quote, QuoteListQuery, QuotePut, QuoteRecordListQuery } from './schema.ts';
@@ -52,17 +55,33 @@ const quoteLists = {
 
 export const listQuotes = defineList(quoteView, quoteLists);
 
-const customerOfStatement = prepared('opportunities.customer', ($: Params<RecordKey>) =>
+const customerOf = ($: Params<RecordKey>) =>
   qb
     .select(as({ customerId: opportunities.customerId }))
     .from(opportunities)
-    .where(keyIs(opportunities, $)),
+    .where(keyIs(opportunities, $));
+
+const customerOfStatement = prepared('opportunities.customer', customerOf);
+const lockCustomerOfStatement = prepared('opportunities.lock_customer', ($: Params<RecordKey>) =>
+  customerOf($).for('share'),
 );
 
-/** The opportunity's customer, archived or not. */
-async function customerOf({ db, organizationId }: OrganizationScope, opportunityId: string) {
-  const [opportunity] = await db.read(customerOfStatement, { organizationId, id: opportunityId });
-  return opportunity?.customerId ?? null;
+/**
+ * The opportunity's customer, archived or not. Locks the opportunity for a quote that does not follow it yet: a writer of the
+ * opportunity waits only for the quotes that follow.
+ */
+async function customerOfOpportunity(
+  { db, organizationId }: OrganizationScope,
+  id: string,
+  stored: Stored | undefined,
+) {
+  const key = { organizationId, id };
+  const [opportunity] = await db.read(customerOfStatement, key);
+  const follows =
+    stored?.opportunityId === id.toLowerCase() &&
+    [null, opportunity?.customerId].includes(stored.customerId as string | null);
+  const [locked] = follows ? [opportunity] : await db.write(lockCustomerOfStatement, key);
+  return locked?.customerId ?? null;
 }
 
 const record = defineRecord(quoteView, {
@@ -78,7 +97,7 @@ const record = defineRecord(quoteView, {
     ...input,
     customerId:
       input.customerId === undefined
-        ? await customerOf(scope, String(input.opportunityId))
+        ? await customerOfOpportunity(scope, String(input.opportunityId), stored)
         : input.customerId,
   }),
 });
@@ -93,6 +112,11 @@ export const quoteRecord = {
   }),
 };
 
+/** Through its opportunity, if it has no customer itself. */
+const isOfErased = sql`exists (select from ${erasures}
+  where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = coalesce(${quotes.customerId},
+    ${named(opportunities.customerId, opportunities, quotes.opportunityId)}))`;
+
 const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt: string }>) =>
   written(
     quoteView,
@@ -103,7 +127,7 @@ const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt:
         firstOpenedAt: sql`least(${quotes.firstOpenedAt}, ${$.openedAt}::timestamptz)`,
         lastOpenedAt: sql`greatest(${quotes.lastOpenedAt}, ${$.openedAt}::timestamptz)`,
       })
-      .where(and(keyIs(quotes, $), liveQuotes.visible, eq(quotes.status, 'published'))),
+      .where(and(keyIs(quotes, $), liveQuotes.visible, eq(quotes.status, 'published'), not(isOfErased))),
   ),
 );
 

@@ -115,8 +115,7 @@ const PAIRS: Record<string, [first: number[], second: number[], prepare: Prepare
   ],
   'a merge and a conversation': [
     [200],
-    // The conversation names a customer that the merge has archived by then.
-    [200, 400],
+    [200],
     async (agency, round) => {
       const [{ ana, rename }, eva] = [await speaker(agency, round), await customer(agency)];
       return () => [act(agency, eva, 'merge', { from: ana.id }), rename()];

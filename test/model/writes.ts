@@ -121,12 +121,26 @@ function namingConversation({ conversations }: Organization, type: string, key: 
 }
 
 /** Rejects contacts that another customer has. */
-function conflicts(organization: Organization, contacts: Fields[], path: string, id?: string) {
+function conflicts(organization: Organization, contacts: Fields[], path: string, ...ids: string[]) {
   const paths = contacts.flatMap((contact, index) => {
     const owner = ownerOf(organization, contact.identifierType, keyOf(contact));
-    return owner && owner.id !== id ? [`${path}[${index}] ${owner.id}`] : [];
+    return owner && !ids.includes(owner.id) ? [`${path}[${index}] ${owner.id}`] : [];
   });
   return paths.length > 0 ? { ...rejected(409, 'CUSTOMER_CONTACT_CONFLICT'), paths } : undefined;
+}
+
+/** Writes a customer, which gets the conversations with its new contacts that have no customer. */
+function withCustomer(organization: Organization, customer: Row): Organization {
+  const old = organization.customers[customer.id];
+  const held: Fields[] = old?.archivedAt === null ? old.contacts : [];
+  const isClaimed = ({ channel, contactKey }: Row) => {
+    const isIt = isContact(channel, contactKey);
+    return customer.contacts.some(isIt) && !held.some(isIt);
+  };
+  const linked = Object.values(organization.conversations)
+    .filter((thread) => thread.customerId === null && isClaimed(thread))
+    .map((thread): [Kind, Row] => ['conversations', { ...thread, customerId: customer.id }]);
+  return withRows(organization, [['customers', customer], ...linked]);
 }
 
 /** A contact that the customer already has keeps its id and name. */
@@ -152,7 +166,7 @@ const contactsOf = (organization: Organization, inputs: Fields[], stored: Fields
 
 export const createCustomer: Write = (organization, { body, generated }) =>
   conflicts(organization, body.contacts, 'body.contacts') ??
-  withRow(organization, 'customers', {
+  withCustomer(organization, {
     ...blank('Customer'),
     ...sent('CustomerCreate', body),
     contacts: contactsOf(organization, body.contacts, [], generated),
@@ -167,7 +181,7 @@ export const patchCustomer: Write = (organization, { id, body, generated }) => {
   const shown = (list: Fields[]) => list.map(({ asSent, ...contact }) => contact);
   // A number in another spelling is the same contact.
   const isUnchanged = !body.contacts || isDeepStrictEqual(shown(contacts), shown(customer.contacts));
-  return withRow(organization, 'customers', {
+  return withCustomer(organization, {
     ...customer,
     ...sent('CustomerUpdate', body),
     contacts: isUnchanged ? customer.contacts : contacts,
@@ -179,9 +193,14 @@ export const restoreCustomer: Write = (organization, { id }) => {
   if (customer.archivedAt === null) return rejected(409, 'CUSTOMER_NOT_ARCHIVED');
   if (organization.erasures[id]) return rejected(409, 'CUSTOMER_ERASED');
   if (customer.mergedInto) return rejected(409, 'CUSTOMER_MERGED');
+  const contacts = customer.contacts.map((contact: Fields) => {
+    const latest = namingConversation(organization, contact.identifierType, contact.key);
+    const isSince = latest && latest.createdAt > String(customer.archivedAt);
+    return isSince ? { ...contact, displayName: latest.contactName } : contact;
+  });
   return (
     conflicts(organization, customer.contacts, 'contacts', id) ??
-    withRow(organization, 'customers', { ...customer, archivedAt: null })
+    withCustomer(organization, { ...customer, contacts, archivedAt: null })
   );
 };
 
@@ -196,9 +215,13 @@ export const mergeCustomer: Write = (organization, { id, body: { from } }) => {
   if (id === from) return invalid(['from']);
   if (into?.archivedAt !== null) return rejected(404, NOT_FOUND.customers);
   if (other?.mergedInto === id) return organization;
-  if (other?.archivedAt !== null) return invalid(['from']);
+  if (!other || other.mergedInto || organization.erasures[from]) return invalid(['from']);
+  const taken = conflicts(organization, other.contacts, 'from.contacts', id, from);
+  if (taken) return taken;
   const merged = Object.keys(blank('CustomerUpdate')).map((field) => [field, into[field] ?? other[field]]);
-  const contacts = other.contacts.map((contact: Fields) => {
+  const same = (list: Fields[], { identifierType, key }: Fields) => list.find(isContact(identifierType, key));
+  const others = other.contacts.filter((contact: Fields) => !same(into.contacts, contact));
+  const contacts = others.map((contact: Fields) => {
     const named = namingConversation(organization, contact.identifierType, contact.key);
     return { ...contact, displayName: contact.displayName ?? named?.contactName ?? null };
   });
@@ -207,7 +230,14 @@ export const mergeCustomer: Write = (organization, { id, body: { from } }) => {
     ...Object.fromEntries(merged),
     summary: [into.summary, other.summary].filter(Boolean).join('\n\n') || into.summary,
     tags: [...new Set([...into.tags, ...other.tags])],
-    contacts: [...into.contacts, ...contacts],
+    // A search finds both spellings of a contact that both have.
+    contacts: [
+      ...into.contacts.map((contact: Fields) => ({
+        ...contact,
+        asSent: [contact.asSent, same(other.contacts, contact)?.asSent].join('\u001f'),
+      })),
+      ...contacts,
+    ],
   };
   const archived = personOf(organization, other).map((row): [Kind, Row] => [
     'customers',
@@ -218,8 +248,19 @@ export const mergeCustomer: Write = (organization, { id, body: { from } }) => {
       .filter(({ customerId }) => customerId === from)
       .map((row): [Kind, Row] => [kind, { ...row, customerId: id }]),
   );
-  return withRows(organization, [['customers', customer], ...archived, ...moved]);
+  const following = moved.flatMap(([kind, row]) =>
+    kind === 'opportunities' ? quotesFollowing(organization, row) : [],
+  );
+  return withCustomer(withRows(organization, [...archived, ...moved, ...following]), customer);
 };
+
+/** The quotes with the customer of their opportunity, or without one: they follow it. */
+function quotesFollowing({ opportunities, quotes }: Organization, { id, customerId }: Row): [Kind, Row][] {
+  const old = opportunities[id]?.customerId ?? null;
+  return Object.values(quotes)
+    .filter((quote) => quote.opportunityId === id && [null, old].includes(quote.customerId))
+    .map((quote): [Kind, Row] => ['quotes', customerId === old ? quote : { ...quote, customerId }]);
+}
 
 const withContactName = (
   organization: Organization,
@@ -258,7 +299,7 @@ type Owned = {
   defaults?: (organization: Organization, body: Fields, old: Row | undefined) => Fields;
   conflict?: (organization: Organization, row: Row, old: Row | undefined) => Rejection | undefined;
   /** Fields that follow from those of the body. */
-  complete?: (row: Row, body: Fields, old: Row | undefined) => Fields;
+  complete?: (row: Row, body: Fields, old: Row | undefined, organization: Organization) => Fields;
 };
 
 const INHERITED = ['contactName', 'customerId', 'activityState', 'controlledBy', 'language'];
@@ -294,25 +335,36 @@ const OWNED: Record<OwnedKind, Owned> = {
     }),
     conflict: ({ quotes }, { token }, old) =>
       !old && Object.values(quotes).some((quote) => quote.token === token) ? invalid(['token']) : undefined,
-    complete: ({ status, publishedAt }, _body, old) =>
-      status === 'published' ? { publishedAt: publishedAt ?? old?.publishedAt ?? NOW } : {},
+    complete: ({ status, publishedAt }, _body, old) => ({
+      publishedAt: publishedAt ?? old?.publishedAt ?? (status === 'published' ? NOW : null),
+    }),
   },
   conversations: {
     schema: 'ConversationPut',
     references: { customerId: 'customers' },
     initial: () => ({ rotatedFrom: null, messageCount: 0, lastMessageAt: null }),
-    defaults: (organization, { rotatedFrom, channel, contact }) => {
+    defaults: (organization, { rotatedFrom, channel, contact }, old) => {
       const inherited = only(organization.conversations[rotatedFrom] ?? {}, (name) =>
         INHERITED.includes(name),
       );
       const owner = ownerOf(organization, channel, keyOnChannel(channel, contact));
-      return { ...inherited, customerId: inherited.customerId ?? owner?.id ?? null };
+      // An archived customer stays, and whoever had the same contact.
+      const isSame =
+        owner === undefined && old?.channel === channel && old?.contactKey === keyOnChannel(channel, contact);
+      const stored = organization.customers[old?.customerId];
+      const stays = stored?.archivedAt || (isSame && old.contactKey !== null) ? stored?.id : null;
+      return { ...inherited, customerId: inherited.customerId ?? owner?.id ?? stays ?? null };
     },
     conflict: (_organization, { channel }, old) =>
       old && old.messageCount > 0 && (old.channel === 'whatsapp') !== (channel === 'whatsapp')
         ? invalid(['channel'])
         : undefined,
-    complete: ({ channel, contact }) => ({ contactKey: keyOnChannel(channel, contact) }),
+    complete: ({ channel, contact, customerId }, body, old, organization) => {
+      const contactKey = keyOnChannel(channel, contact);
+      const isNew = channel !== old?.channel || contactKey !== old?.contactKey;
+      const owner = body.customerId === undefined && isNew && ownerOf(organization, channel, contactKey);
+      return { contactKey, customerId: customerId ?? (owner ? owner.id : null) };
+    },
   },
 };
 
@@ -345,6 +397,9 @@ export const patch =
     return store(organization, kind, row, body, old);
   };
 
+/** A merged customer stands for the one that it became. */
+const finalId = ({ customers }: Organization, id: string): string => customers[id]?.mergedInto ?? id;
+
 function store(organization: Organization, kind: OwnedKind, row: Row, body: Fields, old: Row | undefined) {
   const { immutable = [], references = {}, conflict, complete } = OWNED[kind];
   const changed = ['createdAt', ...immutable].filter(
@@ -353,21 +408,24 @@ function store(organization: Organization, kind: OwnedKind, row: Row, body: Fiel
   if (changed.length > 0) return invalid(changed);
   // A reference is to an active record, or stays as it is.
   const dangling = Object.entries(references).filter(([field, referenced]) => {
-    const id = body[field];
+    const id = body[field] && finalId(organization, body[field]);
     return id != null && id !== old?.[field] && organization[referenced][id]?.archivedAt !== null;
   });
   if (dangling.length > 0) return invalid(dangling.map(([field]) => field));
   const rejection = conflict?.(organization, row, old);
   if (rejection) return rejection;
-  const completed = { ...row, ...complete?.(row, body, old) };
-  return kind === 'conversations'
-    ? storeThread(organization, completed, old)
-    : withRow(organization, kind, completed);
+  const named = row.customerId ? { ...row, customerId: finalId(organization, row.customerId) } : row;
+  const completed = { ...named, ...complete?.(named, body, old, organization) };
+  if (kind === 'conversations') return storeThread(organization, completed, old);
+  const following = kind === 'opportunities' ? quotesFollowing(organization, completed) : [];
+  return withRows(organization, [[kind, completed], ...following]);
 }
 
 export const open: Write = (organization, { id, body: { openedAt } }) => {
   const quote = organization.quotes[id] as Row;
-  if (quote.status !== 'published') return rejected(409, 'QUOTE_NOT_PUBLISHED');
+  const customerId = quote.customerId ?? organization.opportunities[quote.opportunityId]?.customerId;
+  if (quote.status !== 'published' || organization.erasures[customerId])
+    return rejected(409, 'QUOTE_NOT_PUBLISHED');
   const { openCount, firstOpenedAt, lastOpenedAt } = quote;
   return withRow(organization, 'quotes', {
     ...quote,
@@ -438,13 +496,14 @@ function storeThread(organization: Organization, row: Row, old: Row | undefined)
 
 /** If a write has changed the name of a conversation's contact, the customer with this contact gets it. */
 export function nameFromThread(organization: Organization, id: string, old: Row | undefined): Organization {
-  const { channel, contactKey, contactName } = organization.conversations[id] as Row;
+  const { channel, contactKey, contactName, customerId } = organization.conversations[id] as Row;
   const isUnchanged =
     channel === old?.channel && contactKey === old?.contactKey && contactName === old?.contactName;
   if (contactKey === null || contactName === null || isUnchanged) return organization;
   if (namingConversation(organization, channel, contactKey)?.id !== id) return organization;
-  const owner = ownerOf(organization, channel, contactKey);
-  return owner
+  const linked = organization.customers[customerId];
+  const owner = ownerOf(organization, channel, contactKey) ?? linked;
+  return owner?.contacts.some(isContact(channel, contactKey))
     ? withContactName(organization, owner, isContact(channel, contactKey), contactName)
     : organization;
 }

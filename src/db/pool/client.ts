@@ -31,7 +31,12 @@ function queriesOn(client: pg.Client, deadline: Deadline): Queries {
     deadline.statement = statement.name;
     return send(client, statement, values);
   };
-  const queries: Queries = { read: query, write: query, transaction: (work) => work(queries) };
+  const queries: Queries = {
+    read: query,
+    write: query,
+    transaction: (work) => work(queries),
+    isTransaction: true,
+  };
   return queries;
 }
 

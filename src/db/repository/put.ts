@@ -62,16 +62,24 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
       .for('no key update'),
   );
 
-  const isFound = ([field, { table: other, visible }]: [string, Resource], $: Params<Stored>): SQL => {
+  /** The id of the record, or `visible`; null for an unknown one. A merged record stands for the one that it became. */
+  const found = (
+    [field, { table: other, visible, mergedInto }]: [string, Resource],
+    $: Params<Stored>,
+  ): SQL => {
     const key = { organizationId: $.organizationId as Placeholder, id: $[field] as Placeholder };
-    return sql`exists (select from ${other} where ${keyIs(other, key)} and ${visible}) as ${sql.identifier(field)}`;
+    const id = mergedInto
+      ? sql`(select coalesce(${mergedInto}, ${other.id}) from ${other} where ${keyIs(other, key)})`
+      : key.id;
+    return sql`(select case when ${visible} then 'visible' else ${other.id}::text end
+      from ${other} where ${keyIs(other, { ...key, id })}) as ${sql.identifier(field)}`;
   };
 
   const referencesStatement = prepared(
     `${name}.references`,
     ($: Params<Stored>) =>
-      sql<Record<string, boolean>>`select ${sql.join(
-        Object.entries(references).map((reference) => isFound(reference, $)),
+      sql<Record<string, string | null>>`select ${sql.join(
+        Object.entries(references).map((reference) => found(reference, $)),
         sql`, `,
       )}`,
   );
@@ -129,8 +137,10 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
         pick((field) => field in references),
         input,
       );
-      const [exists] = await db.read(referencesStatement, { organizationId, ...ids });
-      const rejected = changedReferences.filter((field) => !exists?.[field]);
+      const [named] = await db.read(referencesStatement, { organizationId, ...ids });
+      const rejected = changedReferences.filter(
+        (field) => named?.[field] !== 'visible' && (named?.[field] ?? '') !== stored?.[field],
+      );
       if (rejected.length > 0) throw referenceRejected(rejected);
     },
 

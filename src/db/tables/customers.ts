@@ -89,6 +89,7 @@ export const searchableCustomers = pgTable(
 export const liveCustomers = {
   table: customers,
   visible: isNull(customers.archivedAt),
+  mergedInto: customers.mergedInto,
   notFound: 'CUSTOMER_NOT_FOUND',
   isCounted: true,
   searchDocument: searchableCustomers,

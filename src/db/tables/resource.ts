@@ -13,6 +13,8 @@ export type Resource<Table extends TenantTable = TenantTable> = {
   readonly table: Table;
   /** The condition on the rows of lists, lookups and writes. */
   readonly visible: SQL;
+  /** The column with the record that a merged one became: a reference to one is to the other. */
+  readonly mergedInto?: PgColumn;
   readonly notFound: NotFoundCode;
   /** True if triggers maintain the total of the list in `live_counts`. */
   readonly isCounted: boolean;

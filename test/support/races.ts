@@ -1,0 +1,45 @@
+import { expect } from 'vitest';
+import { inTransaction, type OrganizationScope, type Queries } from '../../src/db/index.ts';
+import { countAtWork } from './databases.ts';
+import type { Agency, Service } from './service.ts';
+
+/** Races that are held at the point where the other comes in. */
+
+type Work = (scope: OrganizationScope) => Promise<unknown>;
+
+/** The first is not committed before the second waits for it, or is done. */
+export async function overlap({ ownerUrl }: Service, { scope }: Agency, first: Work, second: Work) {
+  let isDone = false;
+  // In an array: a promise that a promise returns would be awaited.
+  const [running] = await inTransaction(scope, async (transaction) => {
+    await first(transaction);
+    const running = second(scope).finally(() => {
+      isDone = true;
+    });
+    await expect.poll(async () => isDone || (await countAtWork(ownerUrl, 'Lock')) > 0).toBe(true);
+    return [running];
+  });
+  await running;
+}
+
+/** Runs `act` before the first statement with this name; `ran` has the names of all statements. */
+export function interrupted(scope: OrganizationScope, name: string, act: () => Promise<unknown>) {
+  const ran: string[] = [];
+  const wrap = (db: Queries): Queries => {
+    const query =
+      (verb: 'read' | 'write'): Queries['read'] =>
+      async (statement, values) => {
+        const isFirst = statement.name === name && !ran.includes(name);
+        ran.push(statement.name);
+        if (isFirst) await act();
+        return db[verb](statement, values);
+      };
+    return {
+      ...db,
+      read: query('read'),
+      write: query('write'),
+      transaction: (work) => db.transaction((transaction) => work(wrap(transaction))),
+    };
+  };
+  return { scope: { ...scope, db: wrap(scope.db) }, ran };
+}
