@@ -748,9 +748,9 @@ export interface components {
              * @enum {string|null}
              */
             preferredLanguage?: "es" | "pt" | "en" | null;
-            /** @description What the agency should know about the person. */
+            /** @description Replaces what the agency knew about the person. */
             summary?: string | null;
-            /** @description Labels of the agency. The list of customers has a filter for them. */
+            /** @description Replaces all tags. The list of customers has a filter for them. */
             tags?: string[];
         };
         Opportunity: {

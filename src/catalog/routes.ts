@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { validationFailed } from '../contract/errors.ts';
+import { NULL_CLEARS } from '../contract/fields.ts';
 import { parseJson } from '../db/index.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
@@ -90,8 +91,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
       schema: {
         operationId: 'updateCatalogProduct',
         summary: 'Update a product',
-        description:
-          'Changes only the fields in the body; null clears one. If nothing differs, nothing changes, and `updatedAt` stays as it is. Only the dashboard changes `variants`. Use it to change prices, texts or the status of a product.',
+        description: `Changes only the fields in the body; ${NULL_CLEARS}. A text or a list replaces what was there. If nothing differs, nothing changes, and \`updatedAt\` stays as it is. Only the dashboard changes \`variants\`. Use it to change prices, texts or the status of a product.`,
         params: CatalogProductParams,
         body: CatalogProductUpdate,
         response: { 200: json(CatalogProduct, 'The product as it is now.') },

@@ -205,6 +205,9 @@ export const createdOnce = () =>
     .optional()
     .describe('At most 24 hours in the future. Default: now. It cannot be changed later.');
 
+/** Ends the sentence about the body of a PATCH. Over MCP, null stands for an absent argument. */
+export const NULL_CLEARS = 'null clears one';
+
 type Patched<Shape extends z.ZodRawShape> = {
   [Name in keyof Shape]: z.ZodOptional<Shape[Name] extends z.ZodDefault<infer Inner> ? Inner : Shape[Name]>;
 };

@@ -1,4 +1,5 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { NULL_CLEARS } from '../contract/fields.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { json } from '../openapi/responses.ts';
@@ -75,8 +76,7 @@ export const customerRoutes: FastifyPluginCallbackZod = (app, _options, done) =>
       schema: {
         operationId: 'updateCustomer',
         summary: 'Update a customer',
-        description:
-          'Changes only the fields in the body; null clears one. `contacts` replaces the whole list. If nothing differs, nothing changes, and `updatedAt` stays as it is. Use it to add a contact, a tag or a note about the person.',
+        description: `Changes only the fields in the body; ${NULL_CLEARS}. \`contacts\`, \`tags\` and \`summary\` replace what was there: to add to them, read the customer first, and send the old value with the new one. If nothing differs, nothing changes, and \`updatedAt\` stays as it is. Use it to correct or complete what is known about the person.`,
         params: CustomerParams,
         body: CustomerUpdate,
         response: { 200: json(Customer, 'The customer as it is now.') },

@@ -159,7 +159,8 @@ export const CustomerUpdate = z
     describedAs(Customer.shape, {
       contacts: contacts().optional().describe('Replaces the whole list. An unchanged contact keeps its id.'),
       ...details,
-      tags: tags().optional(),
+      summary: details.summary.describe('Replaces what the agency knew about the person.'),
+      tags: tags().optional().describe('Replaces all tags. The list of customers has a filter for them.'),
     }),
   )
   .meta({ id: 'CustomerUpdate', examples: [{ city: 'Bogotá', tags: ['luna de miel', 'vip'] }] });

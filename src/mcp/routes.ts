@@ -1,17 +1,20 @@
 import { readFileSync } from 'node:fs';
 import type { Tool as SdkTool } from '@modelcontextprotocol/server';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { hasNoCountryCode, type IdentifierType } from '../../rules/contact-key.ts';
 import { accessError, hasAccess } from '../api-keys/authentication.ts';
 import { ApiError, type ErrorBody, errorBody } from '../contract/errors.ts';
+import { addIssue } from '../contract/fields.ts';
 import { callerOf } from '../http/caller.ts';
 import { presentedKey } from '../http/credentials.ts';
 import { unknownName } from '../http/ignored-parameters.ts';
 import { once } from '../http/once.ts';
 import { COUNTED_ALREADY } from '../http/rate-limit.ts';
+import { validate } from '../http/validation.ts';
 import { knownValuesSaid, withKnownValues } from './known-values.ts';
-import { type ApiDocument, cutTo, type OperationTool, toolsOf } from './tools.ts';
+import { type ApiDocument, cutTo, isObject, type OperationTool, parsed, toolsOf } from './tools.ts';
 
 /**
  * The Model Context Protocol at /mcp: streamable HTTP without sessions. Each tool call is a request to /v1
@@ -45,14 +48,55 @@ Use fields to keep responses short: each record then has only the fields that yo
 An error has a code, and a message that says what to change.`;
 };
 
-const Message = z.object({
-  jsonrpc: z.literal('2.0'),
-  id: z.union([z.string(), z.number()]).optional(),
-  method: z.string().optional(),
-  params: z.record(z.string(), z.unknown()).optional(),
-  result: z.unknown().optional(),
-  error: z.unknown().optional(),
-});
+const anything = () => z.record(z.string(), z.unknown());
+
+/** The parameters that the SDK would reject with a dump of its schema. */
+const PARAMS: ReadonlyMap<string | undefined, z.ZodType> = new Map<string, z.ZodType>([
+  ['tools/list', z.object({ cursor: z.string().optional() })],
+  ['tools/call', z.object({ name: z.string(), arguments: anything().optional() })],
+  [
+    'initialize',
+    z.object({
+      protocolVersion: z.string(),
+      capabilities: anything(),
+      clientInfo: z.object({ name: z.string(), version: z.string() }),
+    }),
+  ],
+]);
+
+/** Hosts send null for what is absent, and some send the arguments as JSON text. */
+function withoutNulls(message: unknown): unknown {
+  if (!isObject(message)) return message;
+  const { params, ...rest } = message;
+  if (params === null) return rest;
+  if (!isObject(params)) return message;
+  const present = Object.entries(params).filter(([, value]) => value !== null);
+  return {
+    ...rest,
+    params: Object.fromEntries(
+      present.map(([name, value]) => [name, name === 'arguments' ? parsed(value) : value]),
+    ),
+  };
+}
+
+const Message = z.preprocess(
+  withoutNulls,
+  z
+    .object({
+      jsonrpc: z.literal('2.0'),
+      id: z.union([z.string(), z.number()]).optional(),
+      method: z.string().optional(),
+      params: anything().optional(),
+      result: z.unknown().optional(),
+      error: z.unknown().optional(),
+    })
+    .check((payload) => {
+      const { method, params = {} } = payload.value;
+      const { error } = validate(PARAMS.get(method) ?? anything(), params);
+      for (const { path, message } of error?.issues ?? [])
+        addIssue(payload, message, ['params', ...(path as string[])]);
+    }),
+);
 
 const rejectedRequest = (message: string) => ({
   jsonrpc: '2.0',
@@ -74,10 +118,29 @@ const carriedOn = ({ raw, id }: FastifyRequest): Record<string, string> => ({
   prefer: 'handling=strict',
 });
 
+/** Of a list that found nobody. */
+const hasLocalNumber = ({ contact, contactType }: Record<string, unknown>): boolean =>
+  typeof contact === 'string' && hasNoCountryCode((contactType ?? 'whatsapp') as IdentifierType, contact);
+
+const LOCAL_NUMBER =
+  'Nothing was found: the number in contact has no country code. Start it with + and the country code, or use query for a part of it.';
+
 const errorResult = (error: ErrorBody) => ({
   content: [{ type: 'text' as const, text: JSON.stringify(error) }],
   isError: true,
 });
+
+/** An error of the protocol in place of one of /v1: parse error, invalid request or invalid parameters. */
+const inProtocol: onSendHookHandler = (request, reply, payload, done) => {
+  const { error }: Partial<ErrorBody> = reply.statusCode === 400 ? JSON.parse(String(payload)) : {};
+  if (error?.code !== 'VALIDATION_FAILED') return done(null, payload);
+  const { id = null } = isObject(request.body) ? request.body : {};
+  const areParameters = error.details?.every(({ path }) => /^body\.params\b/.test(path));
+  const code = request.body === undefined ? -32_700 : areParameters ? -32_602 : -32_600;
+  if (areParameters) reply.code(200);
+  const known = typeof id === 'string' || typeof id === 'number' ? id : null;
+  done(null, JSON.stringify({ jsonrpc: '2.0', id: known, error: { code, message: error.message } }));
+};
 
 type Exchange = { request: FastifyRequest; reply: FastifyReply };
 
@@ -102,7 +165,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
   }
 
   async function call({ request, reply }: Exchange, one: OperationTool, given: Record<string, unknown>) {
-    const { method, url, headers, body, fields } = one.toRequest(given);
+    const { method, url, headers, body, fields, ...sent } = one.toRequest(given);
     const response = await app.inject({
       method: method as 'GET',
       url,
@@ -111,11 +174,12 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
       signal: callerOf(reply).signal(),
       ...(body && { payload: body }),
     });
-    if (response.statusCode >= 400) return errorResult(one.explain(response.json<ErrorBody>()));
+    if (response.statusCode >= 400) return errorResult(one.explain(response.json<ErrorBody>(), sent));
     const known = response.headers['x-known-values'];
     const texts = [
       fields ? cutTo(fields, response.body) : response.body,
       ...(known === undefined ? [] : [knownValuesSaid(String(known))]),
+      ...(hasLocalNumber(given) && response.json().pagination?.total === 0 ? [LOCAL_NUMBER] : []),
     ];
     return { content: texts.map((text) => ({ type: 'text' as const, text })), isError: false };
   }
@@ -200,18 +264,18 @@ const protocolHeaders = ({ headers }: FastifyRequest): Record<string, string> =>
 export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, options, done) => {
   const started = once(() => startProtocol(options));
 
-  mcp.post('/mcp', { schema: { hide: true, body: Message } }, async (request, reply) => {
-    const protocol = await started();
-    if (!protocol.isAllowed(request.headers.origin)) return reply.code(403).send(FOREIGN_ORIGIN);
-    const { id, method } = request.body;
-    // A server without sessions needs no notifications or responses.
-    if (id === undefined || method === undefined) return reply.code(202).send();
-    return protocol.respond({ request, reply });
-  });
-  for (const method of ['GET', 'DELETE'] as const) {
+  for (const url of ['/mcp', '/mcp/']) {
+    mcp.post(url, { schema: { hide: true, body: Message }, onSend: inProtocol }, async (request, reply) => {
+      const protocol = await started();
+      if (!protocol.isAllowed(request.headers.origin)) return reply.code(403).send(FOREIGN_ORIGIN);
+      const { id, method } = request.body;
+      // A server without sessions needs no notifications or responses.
+      if (id === undefined || method === undefined) return reply.code(202).send();
+      return protocol.respond({ request, reply });
+    });
     mcp.route({
-      method,
-      url: '/mcp',
+      method: ['GET', 'DELETE'],
+      url,
       schema: { hide: true },
       handler: (_request, reply) => reply.code(405).header('allow', 'POST').send(METHOD_NOT_ALLOWED),
     });

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { resourceOf } from '../api-keys/authentication.ts';
 import { type ErrorBody, errorBody, validationFailed } from '../contract/errors.ts';
+import { NULL_CLEARS } from '../contract/fields.ts';
 import { UNKNOWN_NAME, unknownName } from '../http/ignored-parameters.ts';
 import type { FieldError } from '../http/validation.ts';
 
@@ -50,6 +51,7 @@ type CallRequest = {
   body?: Arguments;
   /** The fields that each record is cut to; undefined: all. */
   fields?: readonly string[];
+  clearErrors: readonly FieldError[];
 };
 
 export type OperationTool = {
@@ -59,10 +61,26 @@ export type OperationTool = {
   /** @throws VALIDATION_FAILED naming the arguments that no request can carry */
   toRequest: (given: Arguments) => CallRequest;
   /** The error of the route, with the names of the arguments. */
-  explain: (error: ErrorBody) => ErrorBody;
+  explain: (error: ErrorBody, request: Pick<CallRequest, 'clearErrors'>) => ErrorBody;
 };
 
 const REFERENCE = '#/components/schemas/';
+
+const takesNull = ({ type }: Schema): boolean => [type].flat().includes('null');
+
+/** Null stands for an absent argument, and some hosts reject all tools where one type is a list. */
+function withoutNull(schema: Schema): Schema {
+  if (!takesNull(schema)) return schema;
+  const { type, enum: values, description, ...rest } = schema;
+  return {
+    ...rest,
+    type: [type].flat().find((one) => one !== 'null'),
+    ...(Array.isArray(values) && { enum: values.filter((value) => value !== null) }),
+    ...(typeof description === 'string' && {
+      description: description.replace(/[;,] null (?:for|if) [^.;]*/, ''),
+    }),
+  };
+}
 
 /** Inlines references: many models do not follow them. */
 function inlined(value: unknown, schemas: Record<string, Schema>): unknown {
@@ -70,14 +88,10 @@ function inlined(value: unknown, schemas: Record<string, Schema>): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const { $ref, ...rest } = value as Schema;
   if (typeof $ref === 'string') return inlined(schemas[$ref.slice(REFERENCE.length)], schemas);
-  return Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, inlined(inner, schemas)]));
+  return withoutNull(
+    Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, inlined(inner, schemas)])),
+  );
 }
-
-const takesNull = ({ type }: Schema): boolean => [type].flat().includes('null');
-
-/** A null filter means the same as none, and some models reject a list of types. */
-const withoutNull = (schema: Schema): Schema =>
-  Array.isArray(schema.type) ? { ...schema, type: schema.type.find((type) => type !== 'null') } : schema;
 
 /** Becomes the header Idempotency-Key. */
 const CREATE_ONCE = 'idempotencyKey';
@@ -90,6 +104,15 @@ const CREATE_ONCE_SCHEMA: Schema = {
 
 /** Limits the fields of each record. Responses of /v1 always have all. */
 const FIELDS = 'fields';
+
+/** Empties fields of an update. */
+const CLEAR = 'clear';
+
+const clearSchema = (names: readonly string[]): Schema => ({
+  type: 'array',
+  items: { type: 'string', enum: names },
+  description: 'Fields to empty. An argument without a value leaves its field as it is.',
+});
 
 type RecordFields = {
   names: readonly string[];
@@ -113,11 +136,11 @@ function recordFieldsOf({ responses }: Operation, schemas: Record<string, Schema
 }
 
 /** Bounded, so that a list with repetitions is not read to its end. */
-function fieldErrors(value: unknown, names: readonly string[]): FieldError[] {
+function nameErrors(argument: string, value: unknown, names: readonly string[]): FieldError[] {
   if (!Array.isArray(value) || value.length > names.length)
-    return [{ path: FIELDS, message: `must be an array of at most ${names.length} field names` }];
+    return [{ path: argument, message: `must be an array of at most ${names.length} field names` }];
   return value.flatMap((name: unknown, index): FieldError[] => {
-    const path = `${FIELDS}[${index}]`;
+    const path = `${argument}[${index}]`;
     if (typeof name !== 'string') return [{ path, message: 'must be a string' }];
     return names.includes(name) ? [] : [unknownName(path, name.slice(0, 100), names)];
   });
@@ -144,24 +167,31 @@ const WIDEST = 2 ** 31 - 1;
 function argumentSchema({ name, in: place, description, schema }: Parameter): Schema {
   const { minLength: _, maxLength: __, maximum, format, ...rest } = withoutNull(schema);
   return {
-    ...rest,
+    ...(String(rest.enum) === 'true,false' ? { type: 'boolean' } : rest),
     ...(format === 'date-time' && { format }),
     ...(maximum !== undefined && maximum !== WIDEST && { maximum }),
     ...(place !== 'path' && !KNOWN_BY_NAME.includes(name) && { description }),
   };
 }
 
+type Body = { properties?: Record<string, Schema>; required?: string[] };
+
+function bodyOf({ requestBody }: Operation, schemas: Record<string, Schema>) {
+  const schema = requestBody?.content['application/json']?.schema ?? {};
+  const { $ref } = schema as { $ref?: string };
+  const { properties = {} } = ($ref === undefined ? schema : schemas[$ref.slice(REFERENCE.length)]) as Body;
+  return {
+    body: inlined(schema, schemas) as Body,
+    clearable: Object.keys(properties).filter((name) => takesNull(properties[name] ?? {})),
+  };
+}
+
 function inputOf(
   method: string,
-  operation: Operation,
-  schemas: Record<string, Schema>,
+  { parameters }: Operation,
+  { body, clearable }: ReturnType<typeof bodyOf>,
   recordFields: RecordFields | undefined,
 ): Tool['inputSchema'] {
-  const { parameters } = operation;
-  const body = inlined(operation.requestBody?.content['application/json']?.schema ?? {}, schemas) as {
-    properties?: Record<string, Schema>;
-    required?: string[];
-  };
   const required = [
     ...parameters.filter(({ required }) => required).map(({ name }) => name),
     ...(body.required ?? []),
@@ -171,6 +201,7 @@ function inputOf(
     properties: {
       ...Object.fromEntries(parameters.map((parameter) => [parameter.name, argumentSchema(parameter)])),
       ...body.properties,
+      ...(method === 'patch' && { [CLEAR]: clearSchema(clearable) }),
       ...(method === 'post' && { [CREATE_ONCE]: CREATE_ONCE_SCHEMA }),
       ...(recordFields && { [FIELDS]: fieldsSchema(recordFields) }),
     },
@@ -180,26 +211,63 @@ function inputOf(
 
 /** Checks what becomes text of a URL or header. The route validates the text itself. */
 function textError({ type }: Schema, value: unknown): string | undefined {
-  if (typeof value === 'string')
+  if (typeof value === 'string' && type === 'string')
     return value.isWellFormed() ? undefined : 'must not contain a lone surrogate';
   if (type === 'integer') return typeof value === 'number' ? undefined : 'must be an integer';
+  if (type === 'boolean') return typeof value === 'boolean' ? undefined : 'must be true or false';
   return 'must be a string';
 }
 
-/** Models that must name every argument send null for an absent one. */
-const resolved = ({ properties }: Tool['inputSchema'], given: Arguments): Arguments =>
-  Object.fromEntries(
-    Object.entries(given).filter(([name, value]) => {
-      const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
-      return value !== null || schema === undefined || takesNull(schema);
+export const isObject = (value: unknown): value is Arguments =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Some hosts send lists and objects as JSON text. */
+export function parsed(value: unknown): unknown {
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+const DECIMAL = /^\s*-?\d+(?:\.\d+)?\s*$/;
+
+/** The value as a host that knows the schema would have sent it. Whatever else is wrong, the route rejects. */
+function understood(schema: Schema, value: unknown): unknown {
+  switch (schema.type) {
+    case 'array': {
+      const list = parsed(value);
+      const entries: unknown[] = Array.isArray(list) ? list : [list];
+      return entries.map((entry) => understood(schema.items as Schema, entry));
+    }
+    case 'object': {
+      const object = parsed(value);
+      return isObject(object) ? resolved(schema, object) : object;
+    }
+    case 'integer':
+    case 'number':
+      return typeof value === 'string' && DECIMAL.test(value) ? Number(value) : value;
+    case 'boolean':
+      return value === 'true' || value === 'false' ? value === 'true' : value;
+    default:
+      return value;
+  }
+}
+
+/** Hosts that must name every argument send null, or an empty text, for an absent one. */
+function resolved(schema: Schema, given: Arguments): Arguments {
+  const { properties = {}, required = [] } = schema as Body;
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) => {
+      const known = Object.hasOwn(properties, name) ? properties[name] : undefined;
+      if (value === null || (value === '' && known && !required.includes(name))) return [];
+      return [[name, known ? understood(known, value) : value]];
     }),
   );
+}
 
-/**
- * Only what no request can carry; the route validates everything else.
- * @param asText the arguments that become text
- * @param recordFields the fields of a record, if the tool takes `fields`
- */
+/** Only what no request can carry; the route validates everything else. */
 function fieldErrorsOf(
   { properties, required = [] }: Tool['inputSchema'],
   asText: readonly string[],
@@ -214,7 +282,7 @@ function fieldErrorsOf(
       const message = path in given ? textError(properties[path] ?? {}, given[path]) : undefined;
       return message === undefined ? [] : [{ path, message }];
     }),
-    ...(recordFields && given[FIELDS] !== undefined ? fieldErrors(given[FIELDS], recordFields) : []),
+    ...(recordFields && given[FIELDS] !== undefined ? nameErrors(FIELDS, given[FIELDS], recordFields) : []),
   ];
   if (errors.length === 0) return errors;
   const names = Object.keys(properties);
@@ -222,11 +290,30 @@ function fieldErrorsOf(
   return [...errors, ...unknown.map((name) => unknownName(name, name, names))];
 }
 
+/** The arguments of an update, with null in place of `clear`. An invalid `clear` stays: the route rejects it with all other errors. */
+function cleared(given: Arguments, clearable: readonly string[]): { sent: Arguments; errors: FieldError[] } {
+  const { [CLEAR]: names = [], ...sent } = given;
+  const errors = nameErrors(CLEAR, names, clearable);
+  for (const name of errors.length > 0 ? [] : (names as string[]))
+    if (Object.hasOwn(sent, name))
+      errors.push({ path: name, message: `is in ${CLEAR} too: send one of them` });
+  if (errors.length > 0) return { sent: given, errors };
+  return {
+    sent: { ...sent, ...Object.fromEntries((names as string[]).map((name) => [name, null])) },
+    errors,
+  };
+}
+
 /** `String` would fail for an object with its own `toString`. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** What the path does not take goes into the body if there is one, else into the query; unknown names too. */
-function requestOf(method: string, path: string, hasBody: boolean, given: Arguments): CallRequest {
+function requestOf(
+  method: string,
+  path: string,
+  hasBody: boolean,
+  given: Arguments,
+): Omit<CallRequest, 'clearErrors'> {
   const { [CREATE_ONCE]: createOnce, ...left } = given;
   const filled = path.replace(/\{(\w+)\}/g, (_place, name: string) => {
     const value = String(left[name]);
@@ -253,10 +340,15 @@ const argumentOf = (path: string): string => path.replace(/^(?:body|query)\./, '
 const KNOWN_ELSEWHERE = new RegExp(`^${UNKNOWN_NAME}(?: \\(known names: .*)?$`);
 
 /** The route's error, with a hint that knows all arguments, and without its paths. */
-function explained({ error }: ErrorBody, names: readonly string[]): ErrorBody {
+function explained(
+  { error }: ErrorBody,
+  names: readonly string[],
+  clearErrors: readonly FieldError[],
+): ErrorBody {
   const { code, message, details = [] } = error;
-  const renamed = details.map((detail) => {
+  const renamed = details.flatMap((detail) => {
     const path = argumentOf(detail.path);
+    if (path === CLEAR) return clearErrors;
     const isArgument = /^\w+$/.test(path) && 'message' in detail && KNOWN_ELSEWHERE.test(detail.message);
     return isArgument ? unknownName(path, path, names) : { ...detail, path };
   });
@@ -273,7 +365,8 @@ function toolOf(
   schemas: Record<string, Schema>,
   recordFields: RecordFields | undefined,
 ): OperationTool {
-  const inputSchema = inputOf(method, operation, schemas, recordFields);
+  const content = bodyOf(operation, schemas);
+  const inputSchema = inputOf(method, operation, content, recordFields);
   const names = Object.keys(inputSchema.properties);
   const asText = [...operation.parameters.map(({ name }) => name), CREATE_ONCE].filter((name) =>
     names.includes(name),
@@ -281,7 +374,7 @@ function toolOf(
   return {
     tool: {
       name: operation.operationId,
-      description: operation.description,
+      description: operation.description.replace(NULL_CLEARS, `\`${CLEAR}\` empties fields`),
       inputSchema,
       annotations: {
         readOnlyHint: method === 'get',
@@ -295,15 +388,18 @@ function toolOf(
     method: method.toUpperCase(),
     resource: resourceOf(path),
     toRequest(given) {
-      const sent = resolved(inputSchema, given);
-      const errors = fieldErrorsOf(inputSchema, asText, recordFields?.names, sent);
+      const all = resolved(inputSchema, given);
+      const errors = fieldErrorsOf(inputSchema, asText, recordFields?.names, all);
       if (errors.length > 0) throw validationFailed(errors);
-      const hasBody = operation.requestBody !== undefined;
-      if (!recordFields) return requestOf(method.toUpperCase(), path, hasBody, sent);
-      const { [FIELDS]: fields, ...others } = sent as Arguments & { [FIELDS]?: string[] };
-      return { ...requestOf(method.toUpperCase(), path, hasBody, others), ...(fields?.length && { fields }) };
+      const { [FIELDS]: fields, ...others } = all as Arguments & { [FIELDS]?: string[] };
+      const { sent, errors: clearErrors } = cleared(recordFields ? others : all, content.clearable);
+      return {
+        ...requestOf(method.toUpperCase(), path, operation.requestBody !== undefined, sent),
+        ...(recordFields && fields?.length && { fields }),
+        clearErrors,
+      };
     },
-    explain: (error) => explained(error, names),
+    explain: (error, { clearErrors }) => explained(error, names, clearErrors),
   };
 }
 
