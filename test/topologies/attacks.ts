@@ -1,14 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 
-/** What attackers and careless clients do to a port, until the test ends. */
+/** What attackers and careless clients do to a port from an address of their own, until the test ends. */
 
 type Target = { port: number; key: string };
 export type Attack = (target: Target) => void;
 
 function open({ port }: Target): Socket {
-  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  const addresses = { host: '127.0.0.1', localAddress: '127.0.0.2' };
+  const socket = connect({ port, ...addresses }).on('error', () => undefined);
   onTestFinished(() => void socket.destroy());
   return socket;
 }
@@ -62,6 +64,19 @@ export const silence =
   (target) =>
     connectAll(target, count, () => undefined);
 
+/** A text of the form of a key. nginx cannot know that it is none. */
+const inventKey = (): string => `tcrm_${randomUUID().replaceAll('-', '').padEnd(43, '0')}_000000`;
+
+/** Sends most of a body, and never its end. Each request has a key of its own. */
+export const neverEnd =
+  (count: number): Attack =>
+  (target) =>
+    connectAll(
+      target,
+      count,
+      (socket) => void socket.resume().write(post(inventKey(), 1_000_000) + ' '.repeat(950_000)),
+    );
+
 /** Sends the body of each request byte by byte, so that the request never ends. */
 export const trickle =
   (count: number): Attack =>
@@ -84,6 +99,7 @@ export const ATTACKS: Record<string, Attack> = {
     ),
   'six bodies of 1 MiB of empty lists': repeat(6, 300, (key) => post(key, LISTS.length) + LISTS),
   '200 bodies that trickle': trickle(200),
+  '400 bodies that never end, with invented keys': neverEnd(400),
   'pipelined nonsense': repeat(50, 50, (key) => `${get('/v1/team', key)}NO HTTP\r\n\r\n`.repeat(50)),
   '5,000 unfinished headers': (target) =>
     connectAll(target, 5_000, (socket) => void socket.write(`GET / HTTP/1.1\r\nHost: x\r\n${SHORT_HEADERS}`)),

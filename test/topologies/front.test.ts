@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, rm, statfs, writeFile } from 'node:fs/promises';
-import { get } from 'node:http';
+import { createServer as createHttpServer, get, type RequestListener } from 'node:http';
 import { request } from 'node:https';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
@@ -12,8 +12,9 @@ import { createCatalogProduct } from '../../src/catalog/repository.ts';
 import { CatalogProductCreate } from '../../src/catalog/schema.ts';
 import { openDatabase, scopeTo } from '../../src/db/index.ts';
 import { createTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { freePort } from '../support/process.ts';
 import { exchange, requestBytes } from '../support/socket.ts';
-import { ATTACKS, type Attack, silence, trickle } from './attacks.ts';
+import { ATTACKS, type Attack, neverEnd, silence, trickle } from './attacks.ts';
 import { boundMemory } from './bounded.ts';
 import { startClients } from './clients.ts';
 import { clientOf, openAgency, openInstance, temporaryFolder } from './instance.ts';
@@ -165,6 +166,66 @@ test('while the only instance is down, the error of each request says whether it
   expect(await send('DELETE', `/v1/customers/${body.id}`)).toEqual(down(applied));
 });
 
+/** A server in the place of an instance. It gets whole requests, and ends with the test. */
+async function standIn(handle: RequestListener): Promise<{ port: number; dashboardPort: number }> {
+  const server = createHttpServer({ maxHeaderSize: 65_536 }, handle).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close().closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+  return { port, dashboardPort: port };
+}
+
+test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'GET'])(
+  'a %s that the second instance receives and breaks off may have been applied, unless it is a read',
+  async (method) => {
+    const received: string[] = [];
+    const second = await standIn(({ url = '', socket }) => {
+      received.push(url);
+      socket.destroy();
+    });
+    const dead = Number(await freePort());
+    const front = await startFront([{ port: dead, dashboardPort: dead }, second]);
+    // A URL cannot imitate what the error depends on.
+    const path = '/v1/customers?query=0|GET|1';
+    const { status, body } = await clientOf(front.port, {})(method, path);
+    expect([status, received]).toEqual([502, [path]]);
+    expect(body.error.message).toContain(method === 'GET' ? 'cannot handle' : 'may have been applied');
+  },
+);
+
+test('headers of 24 KiB do not take an instance out', async () => {
+  const large = await standIn((_request, response) =>
+    response.writeHead(200, { 'content-length': 2, link: 'x'.repeat(24_576) }).end('{}'),
+  );
+  const front = await startFront([large, large]);
+  const responses = Array.from({ length: 40 }, () => exchange(front.port, requestBytes('GET', '/v1/team')));
+  expect((await Promise.all(responses)).map((response) => response?.status)).toEqual(Array(40).fill(200));
+});
+
+test('an instance gets a host with every request, no trusted header of the client, and strong tags', async () => {
+  const echo = await standIn(({ headers }, response) => {
+    const text = JSON.stringify(headers);
+    response.writeHead(200, { 'content-length': text.length }).end(text);
+  });
+  const front = await startFront([echo]);
+  const old = await exchange(front.port, 'GET /v1/team HTTP/1.0\r\n\r\n');
+  expect(JSON.parse(old?.text ?? '')).toMatchObject({ host: 'localhost' });
+  const trusted = { Host: 'api.test', 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '10.0.0.1' };
+  const bytes = requestBytes('GET', '/v1/team', {
+    ...trusted,
+    'X-Forwarded-Host': 'evil.test',
+    'If-Match': 'W/"a", "b", W/"c"',
+  });
+  const headers = JSON.parse((await exchange(front.port, bytes))?.text ?? '');
+  expect(headers).toMatchObject({
+    host: 'api.test',
+    'x-forwarded-proto': 'http',
+    'x-forwarded-for': '127.0.0.1',
+    'if-match': '"a", "b", "c"',
+  });
+  expect(headers).not.toHaveProperty('x-forwarded-host');
+});
+
 describe('what nginx itself returns is in the error shape', () => {
   test('400, 404 and 413, each with a request id', async () => {
     const { front } = await startBehind();
@@ -202,6 +263,20 @@ describe('what nginx itself returns is in the error shape', () => {
     await expect.poll(() => status(`Bearer ${attacked.key}`), PATIENT).toBe(429);
     expect(await status(`Bearer   ${attacked.key}`)).toBe(429);
     expect(await status(`Bearer ${other.key}`)).toBe(200);
+  });
+
+  test('429 to more than 256 simultaneous requests of an address, whatever keys it invents, and not to another address', async () => {
+    const { front } = await startBehind(512);
+    neverEnd(400)({ port: front.port, key: '' });
+    async function usedMiB(): Promise<number> {
+      const { blocks, bavail, bsize } = await statfs(front.spool);
+      return ((blocks - bavail) * bsize) / MIB;
+    }
+    await expect.poll(usedMiB, PATIENT).toBeGreaterThan(200);
+    await pause(2_000);
+    expect(await usedMiB()).toBeLessThan(256);
+    const send = clientOf(front.port, { 'x-api-key': other.key });
+    expect((await send('GET', '/v1/team')).status).toBe(200);
   });
 
   test('with a certificate, HTTPS serves with HSTS, and plain HTTP is rejected, without a redirect', async () => {

@@ -23,10 +23,12 @@ export type Front = {
   restart: () => Promise<void>;
 };
 
+type Address = Pick<Instance, 'port' | 'dashboardPort'>;
+
 const SHIPPED = new URL('../../deploy/nginx.conf', import.meta.url);
 
 /** The configuration of deploy/, with addresses and folders of this machine. */
-async function configurationFor(instances: readonly Instance[], front: Omit<Front, 'up' | 'restart'>) {
+async function configurationFor(instances: readonly Address[], front: Omit<Front, 'up' | 'restart'>) {
   let text = await readFile(SHIPPED, 'utf8');
   const replace = (shipped: string, here: string): void => {
     if (!text.includes(shipped)) throw new Error(`deploy/nginx.conf has no "${shipped}".`);
@@ -54,14 +56,14 @@ async function configurationFor(instances: readonly Instance[], front: Omit<Fron
 }
 
 /** How many requests the instance has received so far. */
-async function countRequests({ dashboardPort }: Instance): Promise<number> {
+async function countRequests({ dashboardPort }: Address): Promise<number> {
   const metrics = await (await fetch(`http://127.0.0.1:${dashboardPort}/metrics`)).text();
   const counts = metrics.matchAll(/^http_requests_total\{.*\} (\d+)$/gm);
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 /** @param spoolMiB gives the spool a disk of its own of this size: needs root */
-export async function startFront(instances: readonly Instance[], spoolMiB?: number): Promise<Front> {
+export async function startFront(instances: readonly Address[], spoolMiB?: number): Promise<Front> {
   const folder = await temporaryFolder();
   const [tls, file] = [join(folder, 'tls'), join(folder, 'nginx.conf')];
   // On a disk: temporary folders can be in memory.
