@@ -17,6 +17,7 @@ COPY rules ./rules
 COPY src ./src
 COPY migrations ./migrations
 COPY docs/guide ./docs/guide
+COPY demo ./demo
 
 RUN mkdir /data && chown node:node /data
 VOLUME /data

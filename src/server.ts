@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { openKeyCache } from './api-keys/cache.ts';
@@ -60,8 +62,32 @@ function startPostgres({ DATA_DIR }: Config): Promise<EmbeddedPostgres> {
   return starting;
 }
 
+/** Enough to notice that the disk is full. */
+const PROBE_BYTES = 1_048_576;
+
+class DataDirError extends Error {}
+
+/** @throws DataDirError unless a file can be written in the folder */
+async function checkDataDir({ DATA_DIR }: Config): Promise<void> {
+  const probe = join(DATA_DIR, `probe-${randomUUID()}`);
+  try {
+    await mkdir(DATA_DIR, { recursive: true });
+    await writeFile(probe, Buffer.alloc(PROBE_BYTES), { flush: true });
+  } catch (error) {
+    const [reason] = (error as Error).message.split(',');
+    throw new DataDirError(
+      `DATA_DIR, ${resolve(DATA_DIR)}, cannot be written (${reason}). Free space on its disk, make it writable, or set DATA_DIR to another folder.`,
+    );
+  } finally {
+    await rm(probe, { force: true }).catch(() => undefined);
+  }
+}
+
 async function start(config: Config): Promise<void> {
   const logger = createLogger(config.LOG_LEVEL);
+  if (!config.DATABASE_URL) await checkDataDir(config);
+  else if (config.FILE_STORAGE === 'disk')
+    await checkDataDir(config).catch(({ message }: Error) => logger.error(`Uploads fail: ${message}`));
   const publicUrl = config.PUBLIC_URL ?? `http://localhost:${config.PORT}`;
 
   const embedded = config.DATABASE_URL ? undefined : await startPostgres(config);
@@ -84,7 +110,7 @@ async function start(config: Config): Promise<void> {
   const files = await openFiles(config, publicUrl);
   closing(files.close);
   const { storage, links, serve } = files;
-  // Only with the embedded database; the image does not contain the demo.
+  // Not for a database that may be in production.
   const demoKey = embedded
     ? await (await import('../demo/load.ts')).loadDemo({ db, storage, dataDir: config.DATA_DIR })
     : undefined;
@@ -172,6 +198,7 @@ function greet(
     `The travel agency CRM API listens on ${config.HOST}:${port}.`,
     '',
     `  API        ${address}/v1`,
+    `  Guide      ${address}/docs/guide/start`,
     `  Reference  ${address}/docs`,
     demoKey === undefined
       ? '  Keys       npm run keys -- issue --organization NAME --name "my integration"'
@@ -195,16 +222,18 @@ class PostgresLost extends Error {
 }
 
 function explain(
-  error: Error & { code?: string; syscall?: string; port?: number; address?: string },
+  error: Error & { code?: string; syscall?: string; port?: number; address?: string; path?: string },
 ): string {
   if (error instanceof ConfigError) return `Invalid environment variables: ${error.message}`;
-  if (error instanceof MigrationError || error instanceof PostgresLost) return error.message;
+  if ([MigrationError, PostgresLost, DataDirError].some((known) => error instanceof known))
+    return error.message;
   if (error.syscall === 'listen') {
     return error.code === 'EADDRINUSE'
       ? `Port ${error.port} on ${error.address} is in use. Set PORT or DASHBOARD_PORT to another one.`
       : `Cannot listen on ${error.address}:${error.port} (${error.code}).`;
   }
-  if (isDatabaseError(error) || sqlState(error) !== undefined) {
+  // The error of a file has a path, and can have a code of connections.
+  if (error.path === undefined && (isDatabaseError(error) || sqlState(error) !== undefined)) {
     return `The database at DATABASE_URL cannot be used: ${error.message || error.code}.`;
   }
   return `The service cannot start: ${error.message}`;

@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -227,8 +226,8 @@ test('an erasure that fails halfway changes nothing', async () => {
 
 test('the list that docs/operating.md saves beside a backup has the ids of erased customers, and erases them again after a restore', async () => {
   const manual = readFileSync('docs/operating.md', 'utf8');
-  const [, query = ''] = /-c "(select organization_id, customer_id from erasures [^"]+)"/.exec(manual) ?? [];
-  const [, script = ''] = /^node --input-type=module -e "\n([\s\S]+?)"$/m.exec(manual) ?? [];
+  const [, query = ''] = /-c '(select organization_id, customer_id from erasures [^']+)'/.exec(manual) ?? [];
+  const [, script = ''] = /^node --input-type=module -e "\n([\s\S]+?)" <erased\.txt$/m.exec(manual) ?? [];
   const agency = await service.agency();
   const { customerId } = await createPerson(agency);
   const [backup] = await service.query<{ row: unknown }>(
@@ -246,14 +245,13 @@ test('the list that docs/operating.md saves beside a backup has the ids of erase
   );
   expect((await agency.get(`/v1/customers/${customerId}`)).body.firstName).toBe(word('firstName'));
   const { origin } = await listen(dashboard);
-  const folder = await mkdtemp(join(tmpdir(), 'crm-erased-'));
-  await writeFile(join(folder, 'erased.txt'), `${agency.id} ${customerId}\n${agency.id} ${randomUUID()}\n`);
-  const { stdout } = await promisify(execFile)(
+  const running = promisify(execFile)(
     process.execPath,
     ['--input-type=module', '-e', script.replace('http://localhost:3001', origin)],
-    { cwd: folder, env: { DASHBOARD_TOKEN: TOKEN } },
+    { env: { DASHBOARD_TOKEN: TOKEN } },
   );
-  await rm(folder, { recursive: true });
+  running.child.stdin?.end(`${agency.id} ${customerId}\n${agency.id} ${randomUUID()}\n`);
+  const { stdout } = await running;
   expect(stdout).toMatch(new RegExp(`^200 ${customerId}\\n404 `));
   expect(hasText(JSON.stringify(await dashboard.stored(agency)))).toBe(false);
 });

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -269,6 +269,16 @@ describe('a start that fails explains why in one line, without a stack, and ends
     expect(line).toContain('DATABASE_URL');
     expect(line).toContain('ECONNREFUSED');
     expect(line).not.toContain('hunter2');
+  });
+
+  test('a folder for data that cannot be written, before the database is tried', async () => {
+    const DATA_DIR = join(folder, 'file');
+    await writeFile(DATA_DIR, '');
+    const reason = `DATA_DIR, ${DATA_DIR}, cannot be written (EEXIST: file already exists). `;
+    expect(await startInVain({ DATA_DIR })).toContain(reason);
+    const service = startService({ DATA_DIR, DATABASE_URL: 'postgres://crm@127.0.0.1:1/crm' });
+    await service.ended;
+    expect(service.output()).toContain(`Uploads fail: ${reason}`);
   });
 
   test('a port in use', async () => {

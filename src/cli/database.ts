@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { ConfigError, readConfig } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import { type Database, joinEmbeddedPostgres, migrateDatabase, openDatabase } from '../db/index.ts';
+import { allOrganizations } from '../organizations/repository.ts';
+import type { Organization } from '../organizations/schema.ts';
 
 /** Wrong arguments of a command. Only the message is printed. */
 export class UsageError extends Error {}
@@ -42,6 +44,18 @@ export async function runCommand<Options>(
     console.error(expected ? error.message : `The command failed: ${(error as Error).message}`);
     process.exitCode = 1;
   }
+}
+
+/** Open or closed. */
+export async function findOrganization(db: Database, wanted: string): Promise<Organization> {
+  const found = (await allOrganizations(db)).filter(({ id, name }) => id === wanted || name === wanted);
+  const [organization] = found;
+  if (!organization)
+    throw new UsageError(
+      `The organization ${JSON.stringify(wanted)} does not exist. \`npm run keys -- organizations\` lists them.`,
+    );
+  if (found.length > 1) throw new UsageError(`${found.length} organizations have this name. Use the id.`);
+  return organization;
 }
 
 /** Aborts on Ctrl-C or SIGTERM. */

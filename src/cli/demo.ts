@@ -1,15 +1,16 @@
 import { parseArgs } from 'node:util';
+import { fillOrganization } from '../../demo/fill.ts';
 import { readConfig } from '../config.ts';
 import type { Database } from '../db/index.ts';
 import { openFiles } from '../files/open.ts';
 import { scopeOf } from '../organizations/repository.ts';
-import { runCommand, UsageError } from './database.ts';
+import { findOrganization, runCommand, UsageError } from './database.ts';
 
-const USAGE = `Usage: npm run demo -- --organization ID [--reset]
+const USAGE = `Usage: npm run demo -- --organization NAME [--reset]
 
 Fills an empty organization with the records of the demo agency. --reset first deletes all records of an organization
 that was filled like this before, including records that others created; its API keys stay. An organization with other
-records is not changed.`;
+records is not changed. NAME can also be its id.`;
 
 function parse() {
   try {
@@ -25,9 +26,8 @@ function parse() {
 }
 
 async function fill({ organization, reset }: ReturnType<typeof parse>, db: Database): Promise<void> {
-  // Fails in the image, which does not contain the demo.
-  const { fillOrganization } = await import('../../demo/fill.ts');
-  const { organizationId } = await scopeOf(db, organization, { isWrite: true });
+  const { id } = await findOrganization(db, organization);
+  const { organizationId } = await scopeOf(db, id, { isWrite: true });
   const { storage, close } = await openFiles(readConfig(), '');
   const outcome = await fillOrganization({ db, storage, organizationId, reset }).finally(close);
   if (outcome === 'used')

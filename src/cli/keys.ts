@@ -18,8 +18,7 @@ import {
   rejectClosed,
   reopenOrganization,
 } from '../organizations/repository.ts';
-import type { Organization } from '../organizations/schema.ts';
-import { runCommand, UsageError } from './database.ts';
+import { findOrganization, runCommand, UsageError } from './database.ts';
 
 const USAGE = `Usage: npm run keys -- <command>
 
@@ -70,24 +69,11 @@ function required(options: Options, name: keyof Options): string {
   return value;
 }
 
-/** Open or closed. */
-async function findOrganization(db: Database, options: Options): Promise<Organization> {
-  const wanted = required(options, 'organization');
-  const found = (await allOrganizations(db)).filter(({ id, name }) => id === wanted || name === wanted);
-  const [organization] = found;
-  if (!organization)
-    throw new UsageError(
-      `The organization ${JSON.stringify(wanted)} does not exist. \`npm run keys -- organizations\` lists them.`,
-    );
-  if (found.length > 1) throw new UsageError(`${found.length} organizations have this name. Use the id.`);
-  return organization;
-}
-
 const anyScopeOf = async (db: Database, options: Options): Promise<OrganizationScope> =>
-  scopeTo(db, (await findOrganization(db, options)).id);
+  scopeTo(db, (await findOrganization(db, required(options, 'organization'))).id);
 
 async function openScopeOf(db: Database, options: Options): Promise<OrganizationScope> {
-  const { id, closedAt } = await findOrganization(db, options);
+  const { id, closedAt } = await findOrganization(db, required(options, 'organization'));
   rejectClosed({ isClosed: closedAt !== null });
   return scopeTo(db, id);
 }

@@ -19,8 +19,8 @@ const PASSWORD = 'crm_service';
 export const serviceRole = (() => {
   const statements = SERVICE_ROLE.replace(/^--.*$/gm, '')
     .replace(":'password'", `'${PASSWORD}'`)
-    .split(';');
-  const isRole = (statement: string) => /^\s*create role/.test(statement);
+    .split(';\n');
+  const isRole = (statement: string) => /^\s*(do|alter role)/.test(statement);
   return {
     role: statements.filter(isRole).join(';'),
     rights: statements.filter((statement) => !isRole(statement)).join(';'),

@@ -213,7 +213,7 @@ async function withAdvice(migration: Migration, work: () => Promise<void>): Prom
 
 function advice(migration: Migration, error: unknown): string {
   if (sqlState(error) === '42501')
-    return 'Migrations need the owner of the schema: set DATABASE_DIRECT_URL to a URL of that role.';
+    return 'Migrations need the owner of the schema: run `npm run migrate` with DATABASE_DIRECT_URL set to a URL of that role.';
   if (isLockTimeout(error))
     return 'Another session holds one of its tables: end long transactions, and start again.';
   const effect = isConcurrent(migration) ? 'What it built is kept' : 'Nothing of it is kept';
