@@ -202,7 +202,7 @@ test('headers of 24 KiB do not take an instance out', async () => {
   expect((await Promise.all(responses)).map((response) => response?.status)).toEqual(Array(40).fill(200));
 });
 
-test('an instance gets a host with every request, no trusted header of the client, and strong tags', async () => {
+test('an instance gets a host with every request, and no trusted header of the client', async () => {
   const echo = await standIn(({ headers }, response) => {
     const text = JSON.stringify(headers);
     response.writeHead(200, { 'content-length': text.length }).end(text);
@@ -214,14 +214,12 @@ test('an instance gets a host with every request, no trusted header of the clien
   const bytes = requestBytes('GET', '/v1/team', {
     ...trusted,
     'X-Forwarded-Host': 'evil.test',
-    'If-Match': 'W/"a", "b", W/"c"',
   });
   const headers = JSON.parse((await exchange(front.port, bytes))?.text ?? '');
   expect(headers).toMatchObject({
     host: 'api.test',
     'x-forwarded-proto': 'http',
     'x-forwarded-for': '127.0.0.1',
-    'if-match': '"a", "b", "c"',
   });
   expect(headers).not.toHaveProperty('x-forwarded-host');
 });
