@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { migrateDatabase } from '../../src/db/server/migrate.ts';
+import { migrateDatabase } from '../../src/db/index.ts';
 import { administer, asService, withDatabase } from '../support/databases.ts';
 import { documentAt } from '../support/documents.ts';
 import { openAgency, temporaryFolder } from './instance.ts';

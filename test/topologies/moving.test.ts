@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
+import { pino } from 'pino';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { hashKey } from '../../src/api-keys/api-key.ts';
 import { findKeys, issueApiKey } from '../../src/api-keys/repository.ts';
@@ -17,6 +18,9 @@ import {
   scopeTo,
   startEmbeddedPostgres,
 } from '../../src/db/index.ts';
+import { diskStorage } from '../../src/files/storage.ts';
+import { purgeOrganizations } from '../../src/jobs/purge-organizations.ts';
+import { scopeOf } from '../../src/organizations/repository.ts';
 import { loadDataSet, organizationId } from '../support/dataset.ts';
 import { temporaryFolder } from './instance.ts';
 
@@ -90,6 +94,11 @@ test('every write is there after the move, and another agency notices nothing', 
   const writing = [1, 2, 3, 4].map(() => writeUntil(stop.signal, moved));
   const writingBeside = writeUntil(stop.signal, staying);
 
+  const context = {
+    db: old.db,
+    logger: pino({ level: 'silent' }),
+    storage: diskStorage(await temporaryFolder()),
+  };
   /** The results of the blocks `as NAME`. */
   const known: Record<string, string> = {};
   const run = async (side: Side, text: string) => {
@@ -103,11 +112,13 @@ test('every write is there after the move, and another agency notices nothing', 
     'old',
     'new',
     'new until 0',
+    'old',
     'old as moment',
     'old until 0',
     'old as position',
     'old until true',
     'compare',
+    'new',
     'new',
     'old',
     'old',
@@ -124,12 +135,20 @@ test('every write is there after the move, and another agency notices nothing', 
     });
   let written = 0;
   let before: unknown;
-  for (const { side, role, text } of BLOCKS) {
-    if (role === 'as moment') {
-      // The load balancer sends no more requests. One write has begun, and is not committed.
+  for (const [index, { side, role, text }] of BLOCKS.entries()) {
+    // The load balancer sends no more requests. One write has begun, and is not committed.
+    if (BLOCKS[index + 1]?.role === 'as moment') {
       stop.abort();
       written = (await Promise.all(writing)).reduce((sum, count) => sum + count, 0);
       await beginWrite();
+    }
+    if (role === 'as moment') {
+      expect((await findKeys(old.db, [hashKey(key)])).size).toBe(0);
+      await expect(scopeOf(old.db, MOVED, { isWrite: true })).rejects.toThrow('The organization is closed.');
+    }
+    if (index === BLOCKS.length - 1) {
+      expect(await purgeOrganizations(context)).toMatchObject({ organizations: 0 });
+      expect(await totalOf(moved)).toBeGreaterThan(written);
     }
     if (role === 'as position') before = await read(moved);
     if (side === 'compare') {
@@ -157,10 +176,10 @@ test('every write is there after the move, and another agency notices nothing', 
   expect(written).toBeGreaterThan(0);
   await annotate(`${written} customers were written during the move`);
   expect((await findKeys(installations.new.db, [hashKey(key)])).size).toBe(1);
-  expect((await findKeys(old.db, [hashKey(key)])).size).toBe(0);
   const { id } = parseJson(await createCustomer(arrived, { firstName: 'Eva', contacts: [], tags: [] }));
   await updateCustomer(arrived, id, { city: 'Ushuaia' });
 
+  expect(await purgeOrganizations(context)).toMatchObject({ organizations: 1 });
   expect(await totalOf(moved)).toBe(0);
   expect(await totalOf(staying)).toBe(stayed + (await writingBeside));
 });
