@@ -455,7 +455,7 @@ describe('npm run demo', () => {
   });
 
   test.each([
-    [['--organization', 'nobody'], /^The organization "nobody" does not exist\.\n$/],
+    [['--organization', 'nobody'], /^The organization "nobody" does not exist\. /],
     [['--reset'], /^--organization is required\.\n\nUsage: npm run demo /],
   ])('explains in one line why it did nothing with %j', async (options, message) => {
     const stderr = expect.stringMatching(message);

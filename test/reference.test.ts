@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { runInNewContext } from 'node:vm';
 import { gunzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
+import MiniSearch from 'minisearch';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { once } from '../src/http/once.ts';
 import { CHAPTERS } from '../src/reference/guide.ts';
@@ -110,10 +112,15 @@ describe('the guide', () => {
     expect(links).toBeGreaterThan(200);
   });
 
-  test('has the public address, or the address of the examples, whatever Host a client sends', async () => {
-    const { body: example } = await get('/docs/guide/start', HOST);
-    expect(example).toBe(pages.get('start'));
-    expect(textOf(example)).toContain("curl -s 'http://localhost:3000/v1/");
+  test('has the public address, or the port that the service listens on, whatever Host a client sends', async () => {
+    const listening = await describedApp();
+    const { port } = new URL(await listening.listen({ host: '127.0.0.1', port: 0 }));
+    for (const path of ['/docs/guide/start', '/docs/guide.md', '/llms.txt']) {
+      const text = textOf((await listening.inject({ url: path, headers: HOST })).body);
+      expect(text).toContain(`http://localhost:${port}/`);
+      expect(text).not.toMatch(/localhost:3000|agency\.test/);
+    }
+    await listening.close();
     const publicUrl = "https://api.agency.example/$'";
     const published = await describedApp({ publicUrl });
     const { body } = await published.inject({ url: '/docs/guide/start', headers: HOST });
@@ -148,6 +155,31 @@ describe('the guide', () => {
     expect(codes?.title).toBe('The codes');
     for (const code of ['UNAUTHORIZED', 'RATE_LIMIT_EXCEEDED', 'QUOTE_NOT_FOUND'])
       expect(codes?.text).toContain(code);
+  });
+
+  test.each([
+    'webhook',
+    'duplicate',
+    'paging',
+    'pagination',
+    'sdk',
+    'n8n',
+    'cursor',
+    'upsert',
+    'bulk',
+    'oauth',
+    'throttling',
+    'sandbox',
+    'gdpr',
+    'how do I get a webhook',
+  ])('finds a section for "%s", as its page searches', async (words) => {
+    const { body: script } = await get('/docs/guide/guide.js');
+    const [, options = ''] = /const searchOptions = (.*);/.exec(script) ?? [];
+    const searchOptions = runInNewContext(`(${options})`);
+    const index = new MiniSearch({ fields: ['title', 'text'], storeFields: ['title'], searchOptions });
+    index.addAll((await get('/docs/guide/search.json')).json());
+    const found = index.search(words);
+    expect(found.length > 0 ? found : index.search(words, { combineWith: 'OR' })).not.toEqual([]);
   });
 
   test('is also one text for programs, to which llms.txt links', async () => {

@@ -38,8 +38,9 @@ let loading;
 input.addEventListener('input', async () => {
   loading ??= loadIndex();
   const index = await loading;
-  const links = index
-    .search(input.value)
+  const found = index.search(input.value);
+  // A whole question rarely has all its words in one section.
+  const links = (found.length > 0 ? found : index.search(input.value, { combineWith: 'OR' }))
     .slice(0, 8)
     .map(({ id, title }) => {
       const [chapter] = id.split('#');

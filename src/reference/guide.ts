@@ -10,7 +10,7 @@ export const CHAPTERS =
 
 type Section = { id: string; title: string; text: string };
 
-export const EXAMPLE_ADDRESS = 'http://localhost:3000';
+const EXAMPLE_ADDRESS = 'http://localhost:3000';
 
 async function read(chapter: string, address: string): Promise<string> {
   const text = await readFile(new URL(`../../docs/guide/${chapter}.md`, import.meta.url), 'utf8');

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
 import type { FastifyPluginCallback } from 'fastify';
 import { setCacheControl } from '../http/headers.ts';
 import { once } from '../http/once.ts';
-import { CHAPTERS, chapterPage, EXAMPLE_ADDRESS, guideText, renderChapters } from './guide.ts';
+import { CHAPTERS, chapterPage, guideText, renderChapters } from './guide.ts';
 import { referencePage, referenceScript } from './scalar.ts';
 import { serveText } from './serve.ts';
 
@@ -10,7 +11,7 @@ export type ReferenceOptions = {
   title: string;
   /** The OpenAPI document as JSON. */
   document: () => string;
-  /** Default: the address of the examples. */
+  /** Default: the port that the app listens on, on this machine. */
   publicUrl?: string | undefined;
   /** The guide is about /v1. */
   hasGuide: boolean;
@@ -47,7 +48,11 @@ async function guideStyles(): Promise<string> {
 }
 
 export const referenceRoutes: FastifyPluginCallback<ReferenceOptions> = (app, options, done) => {
-  const { title, document, publicUrl: address = EXAMPLE_ADDRESS, hasGuide } = options;
+  const { title, document, publicUrl, hasGuide } = options;
+  function address(): string {
+    const { port = 3000 } = (app.server.address() ?? {}) as Partial<AddressInfo>;
+    return publicUrl ?? `http://localhost:${port}`;
+  }
   setCacheControl(app, 'document');
   const redirect = (from: string, to: string): void => {
     app.get(from, { schema: { hide: true } }, (_request, reply) => reply.redirect(to, 301));
@@ -67,11 +72,11 @@ export const referenceRoutes: FastifyPluginCallback<ReferenceOptions> = (app, op
 
   serveText(app, '/favicon.ico', 'image/svg+xml', () => ICON);
   serveText(app, '/openapi.json', 'application/json', document);
-  serveText(app, '/llms.txt', 'text/plain', () => llmsText(title, address, hasGuide));
+  serveText(app, '/llms.txt', 'text/plain', () => llmsText(title, address(), hasGuide));
   serveText(app, '/docs/', 'text/html', () => referencePage(title, hasGuide));
   serveText(app, '/docs/js/scalar.js', 'text/javascript', referenceScript);
   if (!hasGuide) return done();
-  const chapters = once(() => renderChapters(address));
+  const chapters = once(() => renderChapters(address()));
   for (const [index, chapter] of CHAPTERS.entries())
     serveText(app, `/docs/guide/${chapter}`, 'text/html', async () =>
       chapterPage(await chapters(), index, title),
@@ -84,6 +89,6 @@ export const referenceRoutes: FastifyPluginCallback<ReferenceOptions> = (app, op
   );
   serveText(app, '/docs/guide/guide.js', 'text/javascript', () => read('guide.js'));
   serveText(app, '/docs/guide/guide.css', 'text/css', guideStyles);
-  serveText(app, '/docs/guide.md', 'text/markdown', () => guideText(address));
+  serveText(app, '/docs/guide.md', 'text/markdown', () => guideText(address()));
   done();
 };
