@@ -98,6 +98,19 @@ test('the keyboard reaches the text at once, and scrolls what is wider than its 
   await page.close();
 });
 
+test.each(CHAPTERS)('on paper, %s is whole and has no navigation', async (chapter) => {
+  const { page } = await open(guide(chapter), { width: 720, height: 1_000 });
+  await page.emulateMedia({ media: 'print' });
+  for (const hidden of ['header', '.next', 'main button'])
+    expect(await page.locator(hidden).filter({ visible: true }).count()).toBe(0);
+  const cut =
+    "[...document.querySelectorAll('main *')].filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX !== 'visible').length";
+  expect(await page.evaluate(cut)).toBe(0);
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(720);
+  await page.screenshot({ path: `${PICTURES}guide-${chapter}-print.png`, fullPage: true });
+  await page.close();
+});
+
 test.each(LOOKS)('a link to a heading leads there: $look', async ({ look: _look, ...how }) => {
   const { page } = await open(`${guide('errors')}#precondition_failed`, how);
   const heading = page.getByRole('heading', { name: 'PRECONDITION_FAILED' });
