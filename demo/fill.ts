@@ -3,8 +3,8 @@ import { type Database, type OrganizationScope, parseJson, scopeTo } from '../sr
 import type { FileStorage } from '../src/files/storage.ts';
 import { clearOrganization, hasRecords } from '../src/organizations/repository.ts';
 import { listTeamMembers } from '../src/team/repository.ts';
-import { fillAgency } from './agencies.ts';
-import { demoTeam } from './team.ts';
+import { fillAgency } from './load.ts';
+import { demoRecords } from './records.ts';
 
 export type FillOptions = {
   db: Database;
@@ -17,7 +17,7 @@ export type FillOptions = {
 /** Whether the organization has the demo: one of the demo's team members is among its oldest. */
 async function wasFilled(scope: OrganizationScope): Promise<boolean> {
   const { data } = parseJson(await listTeamMembers(scope, { limit: MAX_LIMIT, offset: 0 }));
-  const members = new Set(demoTeam().map(({ id }) => id));
+  const members = new Set(demoRecords('agency').flatMap(({ kind, id }) => (kind === 'member' ? id : [])));
   return data.some(({ id }) => members.has(id));
 }
 

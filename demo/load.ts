@@ -2,10 +2,12 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hashKey } from '../src/api-keys/api-key.ts';
 import { findKeys, issueApiKey } from '../src/api-keys/repository.ts';
-import { type Database, parseJson } from '../src/db/index.ts';
+import { type Database, type OrganizationScope, parseJson, type Queries, scopeTo } from '../src/db/index.ts';
 import { readSecret } from '../src/files/secret.ts';
 import type { FileStorage } from '../src/files/storage.ts';
-import { allOrganizations } from '../src/organizations/repository.ts';
+import { allOrganizations, createOrganization } from '../src/organizations/repository.ts';
+import { demoRecords } from './records.ts';
+import { writeRecord } from './write.ts';
 
 export type DemoOptions = { db: Database; storage: FileStorage; dataDir: string };
 
@@ -21,6 +23,30 @@ async function keep(path: string, key: string): Promise<void> {
   await writeFile(path, `${key}\n`, { mode: 0o600 });
 }
 
+/** The records of an agency, in an empty organization. */
+export async function fillAgency(
+  scope: OrganizationScope,
+  storage: FileStorage,
+  records = demoRecords('agency'),
+): Promise<void> {
+  for (const record of records) await writeRecord(scope, record, storage);
+}
+
+async function loadOrganization(
+  organization: 'agency' | 'neighbour',
+  db: Queries,
+  storage: FileStorage,
+): Promise<OrganizationScope> {
+  const records = demoRecords(organization);
+  const [first] = records;
+  if (first?.kind !== 'organization') throw new Error('The first line is the organization.');
+  const { id } = await createOrganization(db, first.fields.name, first.id);
+  // The whole demo is written in one transaction.
+  const scope = scopeTo({ for: () => db }, id);
+  await fillAgency(scope, storage, records);
+  return scope;
+}
+
 /**
  * Loads the demo agency and its neighbour into a database without organizations, in one transaction: an interrupted load
  * leaves nothing, and the next start repeats it.
@@ -30,10 +56,10 @@ export async function loadDemo({ db, storage, dataDir }: DemoOptions): Promise<s
   const path = join(dataDir, 'demo-key');
   if ((await allOrganizations(db)).length > 0) return keptKey(db, path);
   await mkdir(dataDir, { recursive: true });
-  const { loadAgency, loadNeighbour } = await import('./agencies.ts');
   return db.transaction(async (loading) => {
-    const scope = await loadAgency(loading, storage);
-    await loadNeighbour(loading);
+    const scope = await loadOrganization('agency', loading, storage);
+    // A second, small organization, which shows that organizations are isolated.
+    await loadOrganization('neighbour', loading, storage);
     const { key } = parseJson(await issueApiKey(scope, { name: 'Demo key' }));
     // Before the commit: if the commit fails, the next load replaces the file.
     await keep(path, key);

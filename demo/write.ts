@@ -1,17 +1,13 @@
-import { keyOnChannel } from '../rules/contact-key.ts';
+import { Readable } from 'node:stream';
 import { productView } from '../src/catalog/repository.ts';
-import {
-  type CatalogProductCreate,
-  CatalogProductDashboardUpdate,
-  CatalogProductUpdate,
-} from '../src/catalog/schema.ts';
+import { CatalogProductDashboardUpdate, CatalogProductUpdate } from '../src/catalog/schema.ts';
 import { variantOf } from '../src/catalog/variants.ts';
 import { randomBase62 } from '../src/contract/base62.ts';
 import { putConversation, threadView } from '../src/conversations/chains.repository.ts';
 import { putMessages } from '../src/conversations/messages.repository.ts';
 import { contactColumns } from '../src/customers/contacts.repository.ts';
 import { customerView } from '../src/customers/repository.ts';
-import { type CustomerCreate, CustomerUpdate } from '../src/customers/schema.ts';
+import { CustomerUpdate } from '../src/customers/schema.ts';
 import {
   columnsOf,
   conversations,
@@ -23,33 +19,33 @@ import {
   quotes,
   teamMembers,
 } from '../src/db/index.ts';
+import { type FileStorage, storageKey } from '../src/files/storage.ts';
 import { opportunityView } from '../src/opportunities/repository.ts';
 import { OpportunityPut } from '../src/opportunities/schema.ts';
+import { pipelineStageRecord } from '../src/pipeline-stages/repository.ts';
+import { recordAttachment } from '../src/quotes/attachments.repository.ts';
 import { quoteView } from '../src/quotes/repository.ts';
 import { QuotePut } from '../src/quotes/schema.ts';
 import { memberView } from '../src/team/repository.ts';
 import { TeamMemberPut } from '../src/team/schema.ts';
-import type { DemoConversation } from './conversations.ts';
+import { pdfOf } from './pdf.ts';
+import type { DemoRecord } from './records.ts';
 
 /**
- * Writes records with a past. The service dates its writes now, so these are inserted with their timestamps; triggers
- * maintain derived data as always.
+ * Writes records with a past. The service dates its writes now, so these are inserted with their timestamps; triggers maintain
+ * derived data as always.
  */
 
-type Past = { createdAt: string; updatedAt: string };
-
-export const past = (made: Date, changed: Date): Past => ({
-  createdAt: made.toISOString(),
-  updatedAt: changed.toISOString(),
+const dates = (
+  table: typeof products | typeof customers | typeof opportunities | typeof quotes | typeof teamMembers,
+) => ({
+  createdAt: table.createdAt,
+  updatedAt: table.updatedAt,
 });
 
-export const writeMember = defineCreate(
+const insertMember = defineCreate(
   memberView,
-  {
-    ...columnsOf(TeamMemberPut, teamMembers),
-    createdAt: teamMembers.createdAt,
-    updatedAt: teamMembers.updatedAt,
-  },
+  { ...columnsOf(TeamMemberPut, teamMembers), ...dates(teamMembers) },
   'demo.team_members',
 );
 
@@ -58,17 +54,10 @@ const insertProduct = defineCreate(
   {
     ...columnsOf(CatalogProductUpdate, products),
     ...columnsOf(CatalogProductDashboardUpdate, products),
-    createdAt: products.createdAt,
-    updatedAt: products.updatedAt,
+    ...dates(products),
   },
   'demo.products',
 );
-
-export const writeProduct = (
-  scope: OrganizationScope,
-  id: string,
-  { variants, ...product }: CatalogProductCreate & Omit<CatalogProductDashboardUpdate, 'variants'> & Past,
-) => insertProduct(scope, id, { ...product, variants: variants.map(variantOf) });
 
 const insertCustomer = defineCreate(
   customerView,
@@ -77,66 +66,16 @@ const insertCustomer = defineCreate(
     contacts: customers.contacts,
     contactKeys: customers.contactKeys,
     contactSearch: customers.contactSearch,
-    createdAt: customers.createdAt,
-    updatedAt: customers.updatedAt,
+    ...dates(customers),
   },
   'demo.customers',
 );
 
-export function writeCustomer(
-  scope: OrganizationScope,
-  id: string,
-  { contacts: inputs, ...customer }: CustomerCreate,
-  names: ReadonlyMap<string, string>,
-  moments: Past,
-) {
-  const { contacts, contactKeys, contactSearch } = contactColumns(inputs);
-  const named = contacts.map((contact, index) => ({
-    ...contact,
-    displayName: names.get(contactKeys[index] ?? '') ?? null,
-  }));
-  return insertCustomer(scope, id, { ...customer, contacts: named, contactKeys, contactSearch, ...moments });
-}
-
-export const writeOpportunity = defineCreate(
+const insertOpportunity = defineCreate(
   opportunityView,
-  {
-    ...columnsOf(OpportunityPut.omit({ agentTemperature: true }), opportunities),
-    createdAt: opportunities.createdAt,
-    updatedAt: opportunities.updatedAt,
-  },
+  { ...columnsOf(OpportunityPut.omit({ agentTemperature: true }), opportunities), ...dates(opportunities) },
   'demo.opportunities',
 );
-
-const insertQuote = defineCreate(
-  quoteView,
-  {
-    ...columnsOf(QuotePut, quotes),
-    token: quotes.token,
-    openCount: quotes.openCount,
-    firstOpenedAt: quotes.firstOpenedAt,
-    lastOpenedAt: quotes.lastOpenedAt,
-    createdAt: quotes.createdAt,
-    updatedAt: quotes.updatedAt,
-  },
-  'demo.quotes',
-);
-
-export const writeQuote = (
-  scope: OrganizationScope,
-  id: string,
-  quote: QuotePut,
-  opens: readonly Date[],
-  moments: Past,
-) =>
-  insertQuote(scope, id, {
-    ...quote,
-    token: randomBase62(32),
-    openCount: opens.length,
-    firstOpenedAt: opens[0]?.toISOString(),
-    lastOpenedAt: opens.at(-1)?.toISOString(),
-    ...moments,
-  });
 
 const insertThread = defineCreate(
   threadView,
@@ -149,29 +88,78 @@ const insertThread = defineCreate(
   'demo.conversations',
 );
 
-/** The service links, names and counts threads; the demo sets only their creation time. */
-export async function writeConversations(
+const insertQuote = defineCreate(
+  quoteView,
+  {
+    ...columnsOf(QuotePut, quotes),
+    token: quotes.token,
+    openCount: quotes.openCount,
+    firstOpenedAt: quotes.firstOpenedAt,
+    lastOpenedAt: quotes.lastOpenedAt,
+    ...dates(quotes),
+  },
+  'demo.quotes',
+);
+
+type FieldsOf<Kind> = Extract<DemoRecord, { kind: Kind }>['fields'];
+
+async function writeConversation(
   scope: OrganizationScope,
-  talks: readonly DemoConversation[],
+  id: string,
+  { createdAt, messages, ...conversation }: FieldsOf<'conversation'>,
 ): Promise<void> {
-  for (const { id, since, input, messages } of talks) {
-    const { channel, contact } = input;
-    await insertThread(scope, id, { channel, contact, chainId: id, createdAt: since.toISOString() });
-    await putConversation(scope, id, input);
-    await putMessages(scope, id, messages);
+  const { channel, contact } = conversation;
+  await insertThread(scope, id, { channel, contact, chainId: id, createdAt });
+  // The service links, names and counts threads; the demo sets only their creation time.
+  await putConversation(scope, id, conversation);
+  await putMessages(scope, id, messages);
+}
+
+async function writeQuote(
+  scope: OrganizationScope,
+  id: string,
+  { attachments, ...quote }: FieldsOf<'quote'>,
+  storage: FileStorage,
+): Promise<void> {
+  await insertQuote(scope, id, { ...quote, token: randomBase62(32) });
+  for (const { id: fileId, kind, fileName, ...page } of attachments) {
+    const pdf = pdfOf(page);
+    // Fixed ids: a repeated load overwrites the same files.
+    await storage.put(storageKey(scope.organizationId, fileId), Readable.from([pdf]));
+    const file = { id: fileId, sizeBytes: pdf.length };
+    await recordAttachment(scope, id, file, { kind, fileName, mimeType: 'application/pdf' });
   }
 }
 
-/** The contact names from conversations, by contact key, and when each customer's contacts were last written. */
-export function toldBy(talks: readonly DemoConversation[]) {
-  const names = new Map<string, string>();
-  const spoken = new Map<string, Date[]>();
-  for (const { input, messages } of talks) {
-    const { channel, contact, contactName, customerId } = input;
-    const key = keyOnChannel(channel, contact);
-    if (key && contactName) names.set(`${channel} ${key}`, contactName);
-    const moments = messages.flatMap(({ createdAt }) => (createdAt ? [new Date(createdAt)] : []));
-    if (customerId) spoken.set(customerId, [...(spoken.get(customerId) ?? []), ...moments]);
+export async function writeRecord(
+  scope: OrganizationScope,
+  { kind, id, fields }: DemoRecord,
+  storage: FileStorage,
+): Promise<void> {
+  switch (kind) {
+    case 'member':
+      await insertMember(scope, id, fields);
+      break;
+    case 'stage':
+      await pipelineStageRecord.put(scope, id, fields);
+      break;
+    case 'product':
+      await insertProduct(scope, id, { ...fields, variants: fields.variants?.map(variantOf) ?? [] });
+      break;
+    case 'customer': {
+      const { names, contacts: inputs, ...customer } = fields;
+      const { contacts, ...keys } = contactColumns(inputs);
+      const named = contacts.map((contact, index) => ({ ...contact, displayName: names[index] ?? null }));
+      await insertCustomer(scope, id, { ...customer, ...keys, contacts: named });
+      break;
+    }
+    case 'opportunity':
+      await insertOpportunity(scope, id, fields);
+      break;
+    case 'conversation':
+      await writeConversation(scope, id, fields);
+      break;
+    case 'quote':
+      await writeQuote(scope, id, fields, storage);
   }
-  return { names, spoken };
 }
