@@ -1,7 +1,8 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { and, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import { ApiError, validationFailed } from '../contract/errors.ts';
 import {
   apiKeys,
+  as,
   columnsOf,
   defineCreate,
   defineGet,
@@ -12,6 +13,7 @@ import {
   inTransaction,
   issuedKeys,
   type Json,
+  keyIs,
   newestFirst,
   newId,
   type OrganizationId,
@@ -21,9 +23,8 @@ import {
   parseJson,
   prepared,
   type Queries,
+  qb,
   type RecordKey,
-  rowOf,
-  selectList,
   toJson,
 } from '../db/index.ts';
 import { generateKey, hashKey, visiblePartsOf } from './api-key.ts';
@@ -40,23 +41,27 @@ export type KnownKey = {
   requestsPerMinute: number | null;
 };
 
-const isAlive = sql`${apiKeys.revokedAt} is null and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())`;
+const isActive = and(
+  isNull(apiKeys.revokedAt),
+  or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`)),
+);
 
-type FoundKey = Omit<KnownKey, 'access'> & { access: string; hash: string; lifetime: number | null };
+const foundFields = {
+  hash: sql<string>`encode(${apiKeys.hash}, 'hex')`,
+  id: apiKeys.id,
+  organizationId: apiKeys.organizationId,
+  access: apiKeys.access,
+  resources: apiKeys.resources,
+  requestsPerMinute: apiKeys.requestsPerMinute,
+  lifetime: sql<number | null>`(extract(epoch from ${apiKeys.expiresAt} - now()) * 1000)::float8`,
+};
 
-const findStatement = prepared(
-  'api_keys.find',
-  ($: Params<{ hashes: readonly string[] }>): SQL<FoundKey> => sql`
-    select ${selectList({
-      hash: sql`encode(${apiKeys.hash}, 'hex')`,
-      id: apiKeys.id,
-      organizationId: apiKeys.organizationId,
-      access: apiKeys.access,
-      resources: apiKeys.resources,
-      requestsPerMinute: apiKeys.requestsPerMinute,
-      lifetime: sql`(extract(epoch from ${apiKeys.expiresAt} - now()) * 1000)::float8`,
-    })} from ${apiKeys} join ${organizations} on ${organizations.id} = ${apiKeys.organizationId}
-    where ${apiKeys.hash} = any(${$.hashes}::bytea[]) and ${isAlive} and ${organizations.closedAt} is null`,
+const findStatement = prepared('api_keys.find', ($: Params<{ hashes: readonly string[] }>) =>
+  qb
+    .select(as(foundFields))
+    .from(apiKeys)
+    .innerJoin(organizations, eq(organizations.id, apiKeys.organizationId))
+    .where(and(sql`${apiKeys.hash} = any(${$.hashes}::bytea[])`, isActive, isNull(organizations.closedAt))),
 );
 
 /** An unknown value, of a newer release, gives the least access. */
@@ -167,10 +172,11 @@ export async function updateApiKey(
   });
 }
 
-const revokeStatement = prepared(
-  'api_keys.revoke',
-  ($: Params<RecordKey>) => sql`
-    update ${apiKeys} set revoked_at = now() where ${rowOf(issuedKeys, $)} and ${apiKeys.revokedAt} is null`,
+const revokeStatement = prepared('api_keys.revoke', ($: Params<RecordKey>) =>
+  qb
+    .update(apiKeys)
+    .set({ revokedAt: sql`now()` })
+    .where(and(keyIs(apiKeys, $), isNull(apiKeys.revokedAt))),
 );
 
 /** @throws API_KEY_NOT_FOUND */
@@ -184,11 +190,15 @@ export const revokeApiKey = (scope: OrganizationScope, id: string): Promise<Json
 
 const replaceStatement = prepared(
   'api_keys.replace',
-  ($: Params<RecordKey & { replacedBy: string; overlapSeconds: number }>): SQL<{ id: string }> => sql`
-    update ${apiKeys} set replaced_by = ${$.replacedBy},
-      expires_at = least(${apiKeys.expiresAt}, now() + make_interval(secs => ${$.overlapSeconds}))
-    where ${rowOf(issuedKeys, $)} and ${isAlive} and ${apiKeys.replacedBy} is null
-    returning ${apiKeys.id}`,
+  ($: Params<RecordKey & { replacedBy: string; overlapSeconds: number }>) =>
+    qb
+      .update(apiKeys)
+      .set({
+        replacedBy: sql`${$.replacedBy}`,
+        expiresAt: sql`least(${apiKeys.expiresAt}, now() + make_interval(secs => ${$.overlapSeconds}))`,
+      })
+      .where(and(keyIs(apiKeys, $), isActive, isNull(apiKeys.replacedBy)))
+      .returning(as({ id: apiKeys.id })),
 );
 
 const isExpired = ({ expiresAt }: ApiKey): boolean =>

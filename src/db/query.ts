@@ -11,7 +11,8 @@ import {
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { type PgColumn, type PgTable, PgTimestampString } from 'drizzle-orm/pg-core';
 import type { Json } from './sql/json.ts';
-import type { TenantTable } from './tables/resource.ts';
+import type { Params } from './sql/statement.ts';
+import type { Resource, TenantTable } from './tables/resource.ts';
 
 /** Drizzle's query builder. It has no connection: pool/ sends the statements that it composes. */
 export const qb = drizzle.mock();
@@ -27,8 +28,15 @@ export const isoTime = (timestamp: Source): SQL<string> =>
 
 const rendered = (source: Source): Source => (is(source, PgTimestampString) ? isoTime(source) : source);
 
+/** pg returns JSON as the bytes of a response. */
 type ValueOf<Column> =
-  Column extends SQL<infer Value> ? Value : Column extends PgColumn ? GetColumnData<Column> : never;
+  Column extends SQL<infer Value>
+    ? Value
+    : Column extends PgColumn
+      ? Column['_']['columnType'] extends 'PgJson'
+        ? Json<GetColumnData<Column>>
+        : GetColumnData<Column>
+      : never;
 
 /**
  * Selects each source under the name of its field, by which pg returns it. The inner template keeps the names of the
@@ -59,9 +67,18 @@ export type RecordKey = { organizationId: string; id: string };
 export const keyIs = (
   table: TenantTable,
   $: { organizationId: Placeholder; id: Placeholder | PgColumn | SQL },
-): SQL | undefined => and(eq(table.organizationId, $.organizationId), eq(table.id, $.id));
+) => and(eq(table.organizationId, $.organizationId), eq(table.id, $.id));
+
+/** The record with this key, if it is visible. */
+export const recordIs = ({ table, visible }: Pick<Resource, 'table' | 'visible'>, $: Params<RecordKey>) =>
+  and(keyIs(table, $), visible);
 
 export const isAnyOf = (column: PgColumn, ids: Placeholder): SQL => sql`${column} = any(${ids}::uuid[])`;
+
+export type Ids = { organizationId: string; ids: readonly string[] };
+
+export const keyIn = (table: TenantTable, $: Params<Ids>) =>
+  and(eq(table.organizationId, $.organizationId), isAnyOf(table.id, $.ids));
 
 /** `$.organizationId`, for fields and filters, which get no `$`. */
 export const organizationParam = sql.placeholder('organizationId');

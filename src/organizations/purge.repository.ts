@@ -1,6 +1,7 @@
-import { getTableColumns, getTableName, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, getTableName, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import {
+  as,
   conversations,
   inOrder,
   isDerived,
@@ -13,6 +14,7 @@ import {
   pipelineStages,
   purgedOrganizations,
   type Queries,
+  qb,
   teamMembers,
   unprepared,
 } from '../db/index.ts';
@@ -20,20 +22,24 @@ import { isPastRetention } from './repository.ts';
 
 /** Purges closed organizations in batches. Each batch commits, so an interrupted run resumes. */
 
-const claimStatement = unprepared(
-  'organizations.claim_for_purge',
-  (_: Params<Record<never, never>>) => sql`
-    update ${organizations} set purge_began_at = now() where ${organizations.purgeBeganAt} is null and ${isPastRetention}`,
+const { id, closedAt, purgeBeganAt } = organizations;
+
+const claimStatement = unprepared('organizations.claim_for_purge', () =>
+  qb
+    .update(organizations)
+    .set({ purgeBeganAt: sql`now()` })
+    .where(and(isNull(purgeBeganAt), isPastRetention)),
+);
+
+const claimedStatement = unprepared('organizations.claimed_for_purge', () =>
+  qb
+    .select(as({ id, closedAt: isoTime(closedAt) }))
+    .from(organizations)
+    .where(isNotNull(purgeBeganAt))
+    .orderBy(closedAt, id),
 );
 
 export type ClaimedOrganization = { id: string; closedAt: string };
-
-const claimedStatement = unprepared(
-  'organizations.claimed_for_purge',
-  (_: Params<Record<never, never>>): SQL<ClaimedOrganization> => sql`
-    select ${organizations.id}, ${isoTime(organizations.closedAt)} as "closedAt" from ${organizations}
-    where ${organizations.purgeBeganAt} is not null order by ${organizations.closedAt}, ${organizations.id}`,
-);
 
 /**
  * Claims the organizations whose retention is over; nobody can reopen them. Returns those of earlier runs
@@ -65,36 +71,51 @@ function defineBatches(table: Owned) {
       ),
       sql`, `,
     )})`;
-  const rowsOf = ($: Params<Pick<Batch, 'organizationId' | 'after'>>): SQL => sql`
-    ${table.organizationId} = ${$.organizationId}
-    and (${$.after}::text[] is null or ${key} > ${keyIn(sql`${$.after}::text[]`)})`;
+  const rowsOf = ($: Params<Pick<Batch, 'organizationId' | 'after'>>) =>
+    and(
+      eq(table.organizationId, $.organizationId),
+      sql`(${$.after}::text[] is null or ${key} > ${keyIn(sql`${$.after}::text[]`)})`,
+    );
+  const last = sql<string[]>`array[${sql.join(
+    keys.map((column) => sql`${column}::text`),
+    sql`, `,
+  )}]`;
 
   const lastStatement = unprepared(
     `organizations.purge_until_${name}`,
-    ($: Params<Omit<Batch, 'last'> & { skipped: number }>): SQL<{ last: string[] }> => sql`
-      select array[${sql.join(
-        keys.map((column) => sql`${column}::text`),
-        sql`, `,
-      )}] as last from ${table} where ${rowsOf($)} order by ${sql.join(keys, sql`, `)} offset ${$.skipped} limit 1`,
+    ($: Params<Omit<Batch, 'last'> & { skipped: number }>) =>
+      qb
+        .select(as({ last }))
+        .from(table)
+        .where(rowsOf($))
+        .orderBy(...keys)
+        .offset($.skipped)
+        .limit(1),
   );
-  const purgeStatement = unprepared(
-    `organizations.purge_${name}`,
-    ($: Params<Batch>): SQL<{ isDeleted: boolean }> => sql`
-      delete from ${table} where ${rowsOf($)} and (${$.last}::text[] is null or ${key} <= ${keyIn(sql`${$.last}::text[]`)})
-      returning true as "isDeleted"`,
+  const purgeStatement = unprepared(`organizations.purge_${name}`, ($: Params<Batch>) =>
+    qb
+      .delete(table)
+      .where(and(rowsOf($), sql`(${$.last}::text[] is null or ${key} <= ${keyIn(sql`${$.last}::text[]`)})`))
+      .returning(as({ isDeleted: sql<boolean>`true` })),
   );
   return { name, lastStatement, purgeStatement };
 }
 
 /** Run before its batch is deleted: threads that continue one of these would block the delete. */
-const unlinkStatement = unprepared(
-  'organizations.unlink_conversations',
-  ($: Params<Batch>) => sql`
-    update ${conversations} set rotated_from = null where ${conversations.organizationId} = ${$.organizationId}
-      and ${conversations.rotatedFrom} is not null
-      and (${$.after}::text[] is null or ${conversations.rotatedFrom} > (${$.after}::text[])[1]::uuid)
-      and (${$.last}::text[] is null or ${conversations.rotatedFrom} <= (${$.last}::text[])[1]::uuid)`,
-);
+const unlinkStatement = unprepared('organizations.unlink_conversations', ($: Params<Batch>) => {
+  const { organizationId, rotatedFrom } = conversations;
+  return qb
+    .update(conversations)
+    .set({ rotatedFrom: null })
+    .where(
+      and(
+        eq(organizationId, $.organizationId),
+        isNotNull(rotatedFrom),
+        sql`(${$.after}::text[] is null or ${rotatedFrom} > (${$.after}::text[])[1]::uuid)`,
+        sql`(${$.last}::text[] is null or ${rotatedFrom} <= (${$.last}::text[])[1]::uuid)`,
+      ),
+    );
+});
 
 /** Deleting one of their rows scans all archived opportunities, which have no index by stage or seller. */
 const SLOW: ReadonlySet<PgTable> = new Set([pipelineStages, teamMembers]);
@@ -141,16 +162,12 @@ export async function purgeRows(
   return true;
 }
 
-const recordStatement = unprepared(
-  'organizations.record_purge',
-  ($: Params<ClaimedOrganization>) => sql`
-    insert into ${purgedOrganizations} (id, closed_at) values (${$.id}, ${$.closedAt}) on conflict do nothing`,
+const recordStatement = unprepared('organizations.record_purge', ($: Params<ClaimedOrganization>) =>
+  qb.insert(purgedOrganizations).values({ id: $.id, closedAt: $.closedAt }).onConflictDoNothing(),
 );
 
-const removeStatement = unprepared(
-  'organizations.remove',
-  ($: Params<{ id: string }>) => sql`
-    delete from ${organizations} where ${organizations.id} = ${$.id} and ${organizations.purgeBeganAt} is not null`,
+const removeStatement = unprepared('organizations.remove', ($: Params<{ id: string }>) =>
+  qb.delete(organizations).where(and(eq(id, $.id), isNotNull(purgeBeganAt))),
 );
 
 /** Deletes the organization and records its id. Fails if it still has rows. */

@@ -1,10 +1,15 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { and, eq, type Placeholder, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import { ApiError } from '../contract/errors.ts';
 import {
+  as,
+  type Ids,
   inTransaction,
+  isAnyOf,
   isId,
   type Json,
-  keyOf,
+  keyIn,
+  keyIs,
   liveQuotes,
   type OrganizationScope,
   organizations,
@@ -12,12 +17,12 @@ import {
   parseJson,
   prepared,
   type Queries,
+  qb,
   quoteAttachments,
   quotes,
   type RecordKey,
+  recordIs,
   recordNotFound,
-  recordOf,
-  selectList,
   toJson,
 } from '../db/index.ts';
 import type { FileLinks, LinkedFile } from '../files/links.ts';
@@ -29,23 +34,24 @@ import type { DeletedQuoteAttachment, QuoteAttachment } from './schema.ts';
 /** As stored; its URL is signed for each response. */
 export type StoredAttachment = Omit<QuoteAttachment, 'url'>;
 
-const attachmentFields = selectList({
-  id: quoteAttachments.id,
-  fileName: quoteAttachments.fileName,
-  kind: quoteAttachments.kind,
-  mimeType: quoteAttachments.mimeType,
-  sizeBytes: sql`${quoteAttachments.sizeBytes}::float8`,
-});
+const { organizationId, id, quoteId, fileName, kind, mimeType } = quoteAttachments;
+const sizeBytes = sql<number>`${quoteAttachments.sizeBytes}::float8`;
 
-const attachmentsStatement = prepared(
-  'quotes.list_attachments',
-  ($: Params<RecordKey>) => sql<{ attachments: Json<StoredAttachment[]> }>`select coalesce((
-      select json_agg(attachment) from (
-        select ${attachmentFields} from ${quoteAttachments}
-        where ${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.quoteId} = ${quotes.id}
-        order by ${quoteAttachments.createdAt}, ${quoteAttachments.id}) attachment), '[]') as attachments
-    from ${quotes} where ${recordOf(liveQuotes, $)}`,
-);
+/** The attachments of a quote, oldest first. */
+const attachmentsOfQuote = ($: Params<Pick<RecordKey, 'organizationId'>>, quote: PgColumn | Placeholder) =>
+  qb
+    .select(as({ id, fileName, kind, mimeType, sizeBytes }))
+    .from(quoteAttachments)
+    .where(and(eq(organizationId, $.organizationId), eq(quoteId, quote)))
+    .orderBy(quoteAttachments.createdAt, id);
+
+const attachmentsStatement = prepared('quotes.list_attachments', ($: Params<RecordKey>) => {
+  const list = attachmentsOfQuote($, quotes.id).as('attachment');
+  const attachments = sql<
+    Json<StoredAttachment[]>
+  >`coalesce((select json_agg(attachment) from ${list}), '[]')`;
+  return qb.select(as({ attachments })).from(quotes).where(recordIs(liveQuotes, $));
+});
 
 export const signAttachments = (
   scope: OrganizationScope,
@@ -71,24 +77,20 @@ export async function listAttachments(
   return toJson({ data: await signAttachments(scope, parseJson(row.attachments), links) });
 }
 
-const attachmentsOfStatement = prepared(
-  'quotes.attachments_of',
-  ($: Params<RecordKey>) => sql<StoredAttachment>`
-    select ${attachmentFields} from ${quoteAttachments}
-    where ${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.quoteId} = ${$.id}
-    order by ${quoteAttachments.createdAt}, ${quoteAttachments.id}`,
+const attachmentsOfStatement = prepared('quotes.attachments_of', ($: Params<RecordKey>) =>
+  attachmentsOfQuote($, $.id),
 );
 
 /** The same for archived quotes too. */
 export const attachmentsOf = ({ db, organizationId }: OrganizationScope, id: string) =>
   db.read(attachmentsOfStatement, { organizationId, id });
 
-const findAttachmentStatement = prepared(
-  'quotes.find_attachment',
-  ($: Params<RecordKey>) => sql<StoredAttachment>`
-    select ${attachmentFields} from ${quoteAttachments} join ${quotes}
-      on ${quotes.organizationId} = ${quoteAttachments.organizationId} and ${quotes.id} = ${quoteAttachments.quoteId}
-    where ${keyOf(quoteAttachments, $)} and ${liveQuotes.visible}`,
+const findAttachmentStatement = prepared('quotes.find_attachment', ($: Params<RecordKey>) =>
+  qb
+    .select(as({ id, fileName, kind, mimeType, sizeBytes }))
+    .from(quoteAttachments)
+    .innerJoin(quotes, and(eq(quotes.organizationId, organizationId), eq(quotes.id, quoteId)))
+    .where(and(keyIs(quoteAttachments, $), liveQuotes.visible)),
 );
 
 export async function findAttachment(
@@ -101,15 +103,15 @@ export async function findAttachment(
 
 const knownOrganizationsStatement = prepared(
   'quotes.organizations_of_files',
-  ($: Params<{ ids: string[] }>) => sql<{ id: string }>`
-    select ${organizations.id} from ${organizations} where ${organizations.id} = any(${$.ids}::uuid[])`,
+  ($: Params<{ ids: string[] }>) =>
+    qb
+      .select(as({ id: organizations.id }))
+      .from(organizations)
+      .where(isAnyOf(organizations.id, $.ids)),
 );
 
-const attachmentsOfFilesStatement = prepared(
-  'quotes.attachments_of_files',
-  ($: Params<{ organizationId: string; ids: string[] }>) => sql<{ id: string }>`
-    select ${quoteAttachments.id} from ${quoteAttachments}
-    where ${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.id} = any(${$.ids}::uuid[])`,
+const attachmentsOfFilesStatement = prepared('quotes.attachments_of_files', ($: Params<Ids>) =>
+  qb.select(as({ id })).from(quoteAttachments).where(keyIn(quoteAttachments, $)),
 );
 
 /**
@@ -158,9 +160,12 @@ export async function recordAttachment(
 
 const lockAttachmentStatement = prepared(
   'quotes.lock_attachment',
-  ($: Params<RecordKey & { quoteId: string }>): SQL<{ id: string; sizeBytes: number }> => sql`
-    select ${quoteAttachments.id}, ${quoteAttachments.sizeBytes}::float8 as "sizeBytes" from ${quoteAttachments}
-    where ${keyOf(quoteAttachments, $)} and ${quoteAttachments.quoteId} = ${$.quoteId} for no key update`,
+  ($: Params<RecordKey & { quoteId: string }>) =>
+    qb
+      .select(as({ id, sizeBytes }))
+      .from(quoteAttachments)
+      .where(and(keyIs(quoteAttachments, $), eq(quoteId, $.quoteId)))
+      .for('no key update'),
 );
 
 /**
@@ -177,9 +182,8 @@ export const lockAttachment =
     return toJson(row);
   };
 
-const deleteAttachmentStatement = prepared(
-  'quotes.delete_attachment',
-  ($: Params<RecordKey>) => sql`delete from ${quoteAttachments} where ${keyOf(quoteAttachments, $)}`,
+const deleteAttachmentStatement = prepared('quotes.delete_attachment', ($: Params<RecordKey>) =>
+  qb.delete(quoteAttachments).where(keyIs(quoteAttachments, $)),
 );
 
 /**

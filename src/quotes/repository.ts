@@ -29,6 +29,7 @@ import {
   qb,
   quotes,
   type RecordKey,
+  recordIs,
   recordNotFound,
   type Stored,
   written,
@@ -127,7 +128,7 @@ const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt:
         firstOpenedAt: sql`least(${quotes.firstOpenedAt}, ${$.openedAt}::timestamptz)`,
         lastOpenedAt: sql`greatest(${quotes.lastOpenedAt}, ${$.openedAt}::timestamptz)`,
       })
-      .where(and(keyIs(quotes, $), liveQuotes.visible, eq(quotes.status, 'published'), not(isOfErased))),
+      .where(and(recordIs(liveQuotes, $), eq(quotes.status, 'published'), not(isOfErased))),
   ),
 );
 

@@ -1,7 +1,7 @@
-import { and, eq, getTableName, isNotNull, lt, type SQL, sql } from 'drizzle-orm';
+import { and, getTableName, isNotNull, lt, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { OrganizationScope, Queries } from '../pool/scope.ts';
-import { as, type Fields, isAnyOf, keyIs, qb, type RecordKey, written } from '../query.ts';
+import { as, type Fields, type Ids, keyIn, keyIs, qb, type RecordKey, recordIs, written } from '../query.ts';
 import { isId } from '../sql/ids.ts';
 import { type Json, parseJson } from '../sql/json.ts';
 import { type Params, prepared, unprepared } from '../sql/statement.ts';
@@ -17,15 +17,9 @@ export function defineArchive<T = Archived>(
   resource: Resource<ArchivableTable>,
   fields = { id: resource.table.id, archivedAt: resource.table.archivedAt } as unknown as Fields<T>,
 ) {
-  const { table, visible } = resource;
+  const { table } = resource;
   const statement = prepared(`${getTableName(table)}.archive`, ($: Params<RecordKey>) =>
-    written(
-      { table, fields },
-      qb
-        .update(table)
-        .set({ archivedAt: sql`now()` })
-        .where(and(keyIs(table, $), visible)),
-    ),
+    written({ table, fields }, qb.update(table).set({ archivedAt: sql`now()` }).where(recordIs(resource, $))),
   );
   return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<T>> => {
     const [row] = isId(id) ? await db.write(statement, { organizationId, id }) : [];
@@ -75,15 +69,8 @@ export function definePurge<T>(resource: Resource<ArchivableTable>, fields: Fiel
         .limit($.limit),
   );
   // The record may have been restored since it was read.
-  const statement = prepared(
-    `${getTableName(table)}.purge`,
-    ($: Params<{ organizationId: string; ids: string[]; before: string }>) =>
-      written(
-        { table, fields },
-        qb
-          .delete(table)
-          .where(and(eq(organizationId, $.organizationId), isAnyOf(id, $.ids), lt(archivedAt, $.before))),
-      ),
+  const statement = prepared(`${getTableName(table)}.purge`, ($: Params<Ids & { before: string }>) =>
+    written({ table, fields }, qb.delete(table).where(and(keyIn(table, $), lt(archivedAt, $.before)))),
   );
   return async (db: Queries, before: string, limit: number): Promise<T[]> => {
     const due = await db.read(dueStatement, { before, limit });

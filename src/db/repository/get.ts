@@ -1,6 +1,6 @@
-import { and, getTableName } from 'drizzle-orm';
+import { getTableName } from 'drizzle-orm';
 import type { OrganizationScope } from '../pool/scope.ts';
-import { body, keyIs, qb, type RecordKey } from '../query.ts';
+import { body, keyIs, qb, type RecordKey, recordIs } from '../query.ts';
 import { isId } from '../sql/ids.ts';
 import type { Json } from '../sql/json.ts';
 import { type Params, prepared } from '../sql/statement.ts';
@@ -9,14 +9,10 @@ import { recordNotFound, type View } from './view.ts';
 
 export type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
 
-const getStatement = <T>({ table, visible, fields }: View<T>, name = `${getTableName(table)}.get`) =>
+const getStatement = <T>(view: View<T>, name = `${getTableName(view.table)}.get`) =>
   prepared(
     name,
-    ($: Params<RecordKey>) =>
-      qb
-        .select(body(fields))
-        .from(table)
-        .where(and(keyIs(table, $), visible)),
+    ($: Params<RecordKey>) => qb.select(body(view.fields)).from(view.table).where(recordIs(view, $)),
     { isShort: true },
   );
 

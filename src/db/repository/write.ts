@@ -1,6 +1,6 @@
-import { and, getTableName } from 'drizzle-orm';
+import { getTableName } from 'drizzle-orm';
 import { LostRace, type OrganizationScope } from '../pool/scope.ts';
-import { as, body, keyIs, qb, type RecordKey, written } from '../query.ts';
+import { as, body, qb, type RecordKey, recordIs, written } from '../query.ts';
 import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
 import type { Json } from '../sql/json.ts';
@@ -39,18 +39,17 @@ export function defineUpdate<T, Name extends string>(
   name = `${getTableName(view.table)}.update`,
   get = defineGet(view),
 ) {
-  const { table, visible, fields: shown } = view;
+  const { table, fields: shown } = view;
   const allFields = Object.keys(columns) as Name[];
 
   const statementsFor = statementsBySet((fields: readonly Name[], isFurther) => {
     const chosen = Object.fromEntries(fields.map((field) => [field, columns[field]])) as Columns<Name>;
     const isWhole = fields.length === allFields.length;
-    const isRecord = ($: Params<RecordKey>) => and(keyIs(table, $), visible);
     return {
       update: prepared(
         isWhole ? name : nameOfParts([name, ...fields]),
         ($: Params<RecordKey>) =>
-          written(view, qb.update(table).set(placeholdersOf(chosen)).where(isRecord($))),
+          written(view, qb.update(table).set(placeholdersOf(chosen)).where(recordIs(view, $))),
         { isFurther },
       ),
       current: prepared(
@@ -59,7 +58,7 @@ export function defineUpdate<T, Name extends string>(
           qb
             .select({ ...body(shown), ...as({ isApplied: hasValues(chosen) }) })
             .from(table)
-            .where(isRecord($)),
+            .where(recordIs(view, $)),
         { isFurther },
       ),
     };
