@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { contactKey, type IdentifierType, identifierRule } from '../../rules/contact-key.ts';
-import { textError } from '../../rules/product-text.ts';
+import { jsonBytes, MAX_BYTES, sizeError } from '../../rules/record-size.ts';
 import { type Body, RowError } from './columns.ts';
 import { IMPORTED, type Importable, schemas } from './document.ts';
 
@@ -103,11 +103,13 @@ export function checker(
   const checkSchema = schemaChecker(schemas);
   return (body, line, { isUpdate } = { isUpdate: false }) => {
     checkSchema(IMPORTED[resource][isUpdate ? 'updated' : 'created'], body);
-    if (resource === 'products') {
-      const tooLong = textError(body);
-      if (tooLong) throw new RowError(tooLong.message, { path: `body.${tooLong.path.join('.')}` });
-      return;
+    const kind = resource === 'products' ? 'product' : 'customer';
+    const bytes = jsonBytes(body);
+    if (bytes > MAX_BYTES[kind]) {
+      const { field, message } = sizeError(kind, body, bytes);
+      throw new RowError(message, { path: `body.${field}` });
     }
+    if (kind === 'product') return;
     const keys = ((body.contacts ?? []) as Contact[]).map(keyOf);
     for (const [index, key] of keys.entries()) {
       const path = `body.contacts[${index}]`;

@@ -3,13 +3,13 @@ import { knownParams, OrganizationParams } from '../dashboard/params.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { json } from '../openapi/responses.ts';
-import { patchDashboardFields } from './patched-text.ts';
 import {
   getCatalogProduct,
   listArchivedCatalogProducts,
   listCatalogProducts,
   lockCatalogProduct,
   restoreCatalogProduct,
+  updateDashboardFields,
 } from './repository.ts';
 import {
   CatalogProduct,
@@ -77,7 +77,7 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod<{ now: () => numbe
     },
     async (request) =>
       ifMatch(request, lockCatalogProduct, request.params.productId, (scope, id) =>
-        patchDashboardFields(scope, id, request.body),
+        updateDashboardFields(scope, id, request.body),
       ),
   );
 

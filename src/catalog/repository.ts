@@ -5,14 +5,15 @@ import {
   changeFilters,
   columnsOf,
   contains,
+  createBounded,
   defineArchive,
+  defineBoundedUpdate,
   defineCreate,
   defineGet,
   defineList,
   defineLockedGet,
   definePurge,
   defineRestore,
-  defineUpdate,
   equals,
   fieldsOf,
   hasEntry,
@@ -35,7 +36,7 @@ import {
   CatalogProductUpdate,
   RestorableCatalogProduct,
 } from './schema.ts';
-import { variantOf } from './variants.ts';
+import { patchedVariants, variantOf } from './variants.ts';
 
 export const productView = {
   ...liveProducts,
@@ -68,15 +69,18 @@ export const lockCatalogProduct = defineLockedGet(productView);
 
 const createProduct = defineCreate(productView, { ...productColumns, variants: products.variants });
 
+/** @throws VALIDATION_FAILED if the product would be too large */
 export const createCatalogProduct = (
   scope: OrganizationScope,
   { variants, ...product }: CatalogProductCreate,
   id = newId(),
 ): Promise<Json<CatalogProduct>> =>
-  createProduct(scope, id, { ...product, variants: variants.map(variantOf) });
+  createBounded(scope, 'product', { ...product, variants }, (within) =>
+    createProduct(within, id, { ...product, variants: variants.map(variantOf) }),
+  );
 
-/** @throws CATALOG_PRODUCT_NOT_FOUND */
-export const updateCatalogProduct = defineUpdate(productView, productColumns);
+/** @throws CATALOG_PRODUCT_NOT_FOUND, VALIDATION_FAILED if the product would be too large */
+export const updateCatalogProduct = defineBoundedUpdate(productView, 'product', productColumns);
 
 /** @throws CATALOG_PRODUCT_NOT_FOUND */
 export const archiveCatalogProduct = defineArchive(liveProducts);
@@ -141,12 +145,25 @@ export const listArchivedCatalogProducts = (
 ): Promise<Json<Page<RestorableCatalogProduct>>> =>
   listArchived(scope, { ...query, since: retainedSince(now) });
 
-/** @throws CATALOG_PRODUCT_NOT_FOUND */
-export const updateDashboardFields = defineUpdate(
+const updateFields = defineBoundedUpdate(
   productView,
+  'product',
   columnsOf(CatalogProductDashboardUpdate, products),
-  'products.update_dashboard_fields',
+  'products.update_dashboard',
 );
+
+/** @throws CATALOG_PRODUCT_NOT_FOUND, VALIDATION_FAILED, also for variants that do not match the stored ones */
+export const updateDashboardFields = (
+  scope: OrganizationScope,
+  id: string,
+  { variants, ...patch }: CatalogProductDashboardUpdate,
+): Promise<Json<CatalogProduct>> =>
+  updateFields(
+    scope,
+    id,
+    patch,
+    variants ? (stored) => ({ ...patch, variants: patchedVariants(variants, stored.variants) }) : patch,
+  );
 
 const restore = defineRestore(
   productView,

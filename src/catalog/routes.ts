@@ -8,13 +8,13 @@ import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { isStrict } from '../http/ignored-parameters.ts';
 import { json } from '../openapi/responses.ts';
-import { patchCatalogProduct } from './patched-text.ts';
 import {
   archiveCatalogProduct,
   createCatalogProduct,
   getCatalogProduct,
   listCatalogProducts,
   lockCatalogProduct,
+  updateCatalogProduct,
 } from './repository.ts';
 import {
   ArchivedCatalogProduct,
@@ -101,7 +101,7 @@ export const catalogRoutes: FastifyPluginCallbackZod = (app, _options, done) => 
       const { productId } = request.params;
       await rejectOtherVariants(request, productId);
       return ifMatch(request, lockCatalogProduct, productId, (scope, id) =>
-        patchCatalogProduct(scope, id, request.body),
+        updateCatalogProduct(scope, id, request.body, request.body),
       );
     },
   );

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { MAX_PRODUCT_TEXT, textError } from '../../rules/product-text.ts';
+import { sizeRule } from '../../rules/record-size.ts';
 import {
-  addIssue,
   changeQuery,
   currency,
   dateText,
@@ -168,8 +167,6 @@ const details = {
 
 const variantsOf = <Variant extends z.ZodType>(variant: Variant) => z.array(variant).max(100);
 
-const TEXT_LIMIT = `The text of a product with its variants can have at most ${MAX_PRODUCT_TEXT} bytes, as JSON in UTF-8.`;
-
 export const CatalogProductCreate = z
   .object(
     describedAs(CatalogProduct.shape, {
@@ -183,13 +180,9 @@ export const CatalogProductCreate = z
         .describe('Set on creation. Afterwards, only the dashboard changes them.'),
     }),
   )
-  .check((payload) => {
-    const issue = textError(payload.value);
-    if (issue) addIssue(payload, issue.message, issue.path);
-  })
   .meta({
     id: 'CatalogProductCreate',
-    description: TEXT_LIMIT,
+    description: sizeRule('product'),
     examples: [
       {
         title: 'Patagonia Norte en 8 días',
@@ -223,7 +216,7 @@ export const CatalogProductUpdate = z
   )
   .meta({
     id: 'CatalogProductUpdate',
-    description: TEXT_LIMIT,
+    description: sizeRule('product'),
     examples: [{ status: 'paused', fromPrice: 1390, validUntil: null }],
   });
 export type CatalogProductUpdate = z.infer<typeof CatalogProductUpdate>;
@@ -292,7 +285,7 @@ export const CatalogProductDashboardUpdate = z
   })
   .meta({
     id: 'CatalogProductDashboardUpdate',
-    description: TEXT_LIMIT,
+    description: sizeRule('product'),
     examples: [{ coverImage: 'https://images.example.com/oaxaca.jpg', destinations: ['Oaxaca'] }],
   });
 export type CatalogProductDashboardUpdate = z.infer<typeof CatalogProductDashboardUpdate>;

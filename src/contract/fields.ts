@@ -47,6 +47,9 @@ export function text({ min = 0, max }: Lengths) {
       else if (value.length < min || (value.length <= 2 * min && codePoints(value) < min))
         addIssue(payload, tooShort);
       else if (value.length > max && codePoints(value) > max) addIssue(payload, tooLong);
+      // Characters that JSON escapes take up to six bytes each, and others up to four.
+      else if (6 * value.length > 4 * max && Buffer.byteLength(JSON.stringify(value)) - 2 > 4 * max)
+        addIssue(payload, `must have at most ${4 * max} bytes as JSON in UTF-8`);
     })
     .meta({ ...(min > 0 && { minLength: min }), maxLength: max });
 }

@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { jsonBytes, MAX_BYTES, sizeError } from '../../rules/record-size.ts';
 import { validationFailed } from '../contract/errors.ts';
 import {
   type Columns,
@@ -12,13 +13,14 @@ import {
   isId,
   isoTime,
   type Json,
-  jsonOf,
+  jsonList,
   jsonRow,
   newestThreads,
   type OrganizationScope,
   organizationParam,
   type Params,
   type Put,
+  parseJson,
   prepared,
   type RecordKey,
   recordNotFound,
@@ -125,6 +127,40 @@ const misplaced = (store: Store, { delivery }: ConversationMessagePut, path: str
       message: "is not kept for this conversation's channel",
     }));
 
+const sizesOf = ({ id, content, direction, messageType, senderName = null }: ConversationMessageImport) => ({
+  content: jsonBytes(content) - 2,
+  message: jsonBytes({
+    id,
+    conversationId: id,
+    content,
+    createdAt: '2026-11-21T08:25:00.123Z',
+    direction,
+    messageType,
+    senderName,
+  }),
+});
+
+/** @throws VALIDATION_FAILED for messages that are too large, and larger than they were */
+async function checkSizes(
+  { db, organizationId }: OrganizationScope,
+  conversationId: string,
+  store: Store,
+  sent: readonly ConversationMessageImport[],
+  pathOf: (index: number) => string,
+): Promise<void> {
+  const errors: { path: string; message: string }[] = [];
+  for (const [index, { delivery: _, ...message }] of sent.entries()) {
+    const sizes = sizesOf(message);
+    const exceeded = (['content', 'message'] as const).find((bounded) => sizes[bounded] > MAX_BYTES[bounded]);
+    if (!exceeded) continue;
+    const [row] = await db.read(store.get, { organizationId, conversationId, id: message.id });
+    if (row && sizes[exceeded] <= sizesOf(parseJson(row.body))[exceeded]) continue;
+    const { field, message: error } = sizeError(exceeded, message, sizes[exceeded]);
+    errors.push({ path: `${pathOf(index)}.${field}`, message: error });
+  }
+  if (errors.length > 0) throw validationFailed(errors);
+}
+
 type Thread = { id: string; channel: string; chainId: string };
 
 /** The thread and the newest one of its chain, which has the timestamp of the latest message. */
@@ -141,17 +177,19 @@ const lockStatement = prepared(
 
 /**
  * @param pathOf the path of a message in the request, by its index
- * @throws VALIDATION_FAILED naming delivery fields of the other store
+ * @throws VALIDATION_FAILED naming delivery fields of the other store, and messages that are too large
  */
 async function writeMessages(
-  { db, organizationId }: OrganizationScope,
+  scope: OrganizationScope,
   { id, chainId }: Thread,
   store: Store,
   sent: readonly ConversationMessageImport[],
   pathOf: (index: number) => string,
 ): Promise<ImportedMessages> {
+  const { db, organizationId } = scope;
   const errors = sent.flatMap((message, index) => misplaced(store, message, pathOf(index)));
   if (errors.length > 0) throw validationFailed(errors);
+  await checkSizes(scope, id, store, sent, pathOf);
   const messages = JSON.stringify(sent.map(({ delivery, ...message }) => ({ ...message, ...delivery })));
   const written = await db.write(store.write, { organizationId, conversationId: id, messages });
   const inserted = written.filter(({ isNew }) => isNew).length;
@@ -262,7 +300,7 @@ type TranscriptValues = RecordKey & Position & { limit: number };
 
 /** The transcript index of a store finds the newest messages of each thread. */
 const transcript = (fields: Fields<unknown>, $: Params<TranscriptValues>) =>
-  sql<{ text: string }>`with
+  sql<{ body: Json<unknown> | null; total: string }>`with
     threads as materialized (${chainOf($)}),
     newest as (
       select message.* from threads cross join lateral (${fromStores(
@@ -273,11 +311,10 @@ const transcript = (fields: Fields<unknown>, $: Params<TranscriptValues>) =>
       )}) message
       order by message.created_at desc, message.arrival desc
       limit ${$.limit})
-    select concat(
-      '{"data":[',
-      (select string_agg(${jsonRow(fields)}::text, ',' order by message.created_at, message.arrival) from newest message),
-      '],"total":', sum(threads.message_count), '}') as text
-    from threads having count(*) > 0`;
+    select case when message.id is not null then ${jsonRow(fields)} end as body, chain.total
+    from (select sum(threads.message_count) as total from threads having count(*) > 0) chain
+      left join newest message on true
+    order by message.created_at, message.arrival`;
 
 /**
  * No row: no such conversation. Null: the message is not in its transcript. Threads can have messages with
@@ -330,9 +367,11 @@ function defineTranscript<Message extends ConversationMessage>(name: string, fie
     const { db, organizationId } = scope;
     if (!isId(id)) throw recordNotFound(threads, id);
     const position = await positionOf(scope, id, before);
-    const [row] = await db.read(statement, { organizationId, id, limit, ...position });
+    const rows = await db.read(statement, { organizationId, id, limit, ...position });
+    const [row] = rows;
     if (!row) throw recordNotFound(threads, id);
-    return jsonOf(row.text);
+    const bodies = rows.flatMap(({ body }) => body ?? []);
+    return jsonList(bodies, `],"total":${row.total}}`);
   };
 }
 

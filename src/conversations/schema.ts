@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_BYTES, sizeRule } from '../../rules/record-size.ts';
 import {
   addIssue,
   changeQuery,
@@ -7,7 +8,6 @@ import {
   field,
   id,
   limit,
-  longText,
   name,
   nullableText,
   page,
@@ -195,7 +195,7 @@ const delivery = () =>
     .describe('What the provider reports about the delivery. /v1 does not return it.');
 
 const message = {
-  content: longText(),
+  content: text({ max: MAX_BYTES.content }).describe(sizeRule('content')),
   direction: text({ min: 1, max: 255 }).meta({ examples: ['inbound'] }),
   messageType: text({ min: 1, max: 255 }).meta({ examples: ['text'] }),
   senderName: name().nullish(),

@@ -4,13 +4,14 @@ import { ApiError } from '../contract/errors.ts';
 import {
   changeFilters,
   columnsOf,
+  createBounded,
   customers,
   defineArchive,
+  defineBoundedUpdate,
   defineCreate,
   defineGet,
   defineList,
   defineLockedGet,
-  defineUpdate,
   erasedFiles,
   erasures,
   fieldsOf,
@@ -144,30 +145,32 @@ export const lockCustomer = namingMerged(
 
 const insertCustomer = defineCreate(customerView, customerColumns);
 
-/** @throws CUSTOMER_CONTACT_CONFLICT */
+/** @throws CUSTOMER_CONTACT_CONFLICT, VALIDATION_FAILED if the customer would be too large */
 export function createCustomer(
   scope: OrganizationScope,
   { contacts, ...input }: CustomerCreate,
   id = newId(),
 ): Promise<Json<Customer>> {
   const columns = contactColumns(contacts);
-  return claimContacts(scope, id, columns.contactKeys, (within) =>
-    insertCustomer(within, id, { ...input, ...columns }),
+  return claimContacts(scope, id, columns.contactKeys, (claiming) =>
+    createBounded(claiming, 'customer', { contacts, ...input }, (within) =>
+      insertCustomer(within, id, { ...input, ...columns }),
+    ),
   );
 }
 
-const patchCustomer = namingMerged(defineUpdate(customerView, customerColumns));
+const patchCustomer = namingMerged(defineBoundedUpdate(customerView, 'customer', customerColumns));
 
-/** @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_CONFLICT */
+/** @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_CONFLICT, VALIDATION_FAILED if the customer would be too large */
 export async function updateCustomer(
   scope: OrganizationScope,
   id: string,
   { contacts, ...input }: CustomerUpdate,
 ): Promise<Json<Customer>> {
-  if (!contacts) return patchCustomer(scope, id, input);
+  if (!contacts) return patchCustomer(scope, id, input, input);
   const columns = contactColumns(contacts);
   return claimContacts(scope, id, columns.contactKeys, async (within) => {
-    const body = await patchCustomer(within, id, { ...input, ...columns });
+    const body = await patchCustomer(within, id, { contacts, ...input }, { ...input, ...columns });
     const stored = parseJson(body).contacts.map(keyOfContact);
     if (stored.join() !== columns.contactKeys.join()) throw new LostRace('A contact was taken.');
     return body;

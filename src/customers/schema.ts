@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { contactKey, IDENTIFIER_TYPES, identifierRule } from '../../rules/contact-key.ts';
+import { sizeRule } from '../../rules/record-size.ts';
 import {
   addIssue,
   changeQuery,
@@ -139,6 +140,7 @@ export const CustomerCreate = z
   .object(describedAs(Customer.shape, { contacts: contacts(), ...details, tags: tags().default([]) }))
   .meta({
     id: 'CustomerCreate',
+    description: sizeRule('customer'),
     examples: [
       {
         firstName: 'Ana',
@@ -163,7 +165,11 @@ export const CustomerUpdate = z
       tags: tags().optional().describe('Replaces all tags. The list of customers has a filter for them.'),
     }),
   )
-  .meta({ id: 'CustomerUpdate', examples: [{ city: 'Bogotá', tags: ['luna de miel', 'vip'] }] });
+  .meta({
+    id: 'CustomerUpdate',
+    description: sizeRule('customer'),
+    examples: [{ city: 'Bogotá', tags: ['luna de miel', 'vip'] }],
+  });
 export type CustomerUpdate = z.infer<typeof CustomerUpdate>;
 
 export const contactFilter = (found: string) =>

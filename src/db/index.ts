@@ -4,6 +4,7 @@ export * from './pool/errors.ts';
 export * from './pool/scope.ts';
 export * from './query.ts';
 export * from './repository/archive.ts';
+export * from './repository/bounded.ts';
 export * from './repository/get.ts';
 export * from './repository/list.ts';
 export * from './repository/put.ts';

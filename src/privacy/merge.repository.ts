@@ -5,6 +5,7 @@ import { keyOfContact, rejectTaken } from '../customers/contacts.repository.ts';
 import { customerColumns, getCustomer, getCustomerRecord, isErased } from '../customers/repository.ts';
 import { CUSTOMER_BOUNDS, type Customer } from '../customers/schema.ts';
 import {
+  checkSize,
   columnList,
   conversations,
   customers,
@@ -131,6 +132,7 @@ export const mergeCustomer = (
     const person = await findPerson(within, from);
     await lockPerson(within, person, [id]);
     if (await hasMerged()) return getCustomer(within, id);
+    const before = await getCustomer(within, id);
     await db.write(archiveStatement, merge);
     const [merged] = await db.write(mergeStatement, merge);
     if (!merged) {
@@ -140,5 +142,7 @@ export const mergeCustomer = (
     }
     checkBounds(merged);
     for (const statement of moveStatements) await db.write(statement, merge);
-    return getCustomer(within, id);
+    const record = await getCustomer(within, id);
+    checkSize('customer', { from }, record, before.length);
+    return record;
   });

@@ -10,7 +10,7 @@ const statementsOf = (query: Query, rows: number) =>
   statementOf(
     1,
     (scope) => listCustomers(scope, { limit: 2, offset: 0, ...query }),
-    Array.from({ length: rows }, () => ({ id: '1', body: '{}', total: '9' })),
+    Array.from({ length: rows }, () => ({ id: '1', body: Buffer.from('{}'), total: '9' })),
   );
 
 test.each<[Query, rows: number, hasTotal: boolean]>([

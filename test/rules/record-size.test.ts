@@ -1,0 +1,238 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { MAX_BYTES } from '../../rules/record-size.ts';
+import { newId } from '../../src/db/index.ts';
+import { bodyOf, DOCUMENTED, SCHEMAS } from '../support/contract.ts';
+import { useDashboard } from '../support/dashboard.ts';
+import { BELOW, populate, requestOf, send } from '../support/operations.ts';
+import { conversation, customer } from '../support/records.ts';
+import type { Agency } from '../support/service.ts';
+
+const { service, dashboard } = useDashboard();
+
+const MIB = 1024 * 1024;
+const MAX_RESPONSE = 13 * MIB;
+const bytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2;
+/** So many bytes of JSON: mostly of this character. */
+const fill = (character: string, bytes: number): string =>
+  character.repeat(bytes / bytesOf(character)) + 'x'.repeat(bytes % bytesOf(character));
+
+const PRODUCTS = '/v1/catalog/products';
+const CUSTOMERS = '/v1/customers';
+const contacts = () =>
+  Array.from({ length: 20 }, () => ({
+    identifierType: 'web',
+    identifierValue: `${randomUUID()}${'x'.repeat(260)}`,
+  }));
+const tags = Array.from({ length: 100 }, (_, index) => `${index}`.padEnd(100, 'x'));
+
+/** A record with this text in its longest fields. */
+const KINDS = {
+  product: {
+    path: PRODUCTS,
+    table: 'products',
+    column: 'description',
+    sent: (text: string) => {
+      const parts = [0, 1, 2, 3].map((part) => text.slice(part * 40_000, (part + 1) * 40_000));
+      return { title: 'x', variants: parts.map((description) => ({ label: 'x', description })) };
+    },
+    longer: { shortDescription: 'y'.repeat(20) },
+    shorter: { title: 'y' },
+  },
+  customer: {
+    path: CUSTOMERS,
+    table: 'customers',
+    column: 'summary',
+    sent: (summary: string) => ({ summary, tags, contacts: contacts() }),
+    longer: { city: 'y'.repeat(20) },
+    shorter: { tags: [] },
+  },
+} as const;
+const ALPHABETS = ['x', '€', '😀', '\u0001'];
+const CASES = ALPHABETS.flatMap((character) =>
+  (['product', 'customer'] as const).map((kind) => ({ kind, character })),
+);
+
+const tooLarge = (bytes: number, path = /^body\./) => ({
+  status: 400,
+  body: {
+    error: {
+      details: [
+        {
+          path: expect.stringMatching(path),
+          message: expect.stringMatching(`can have ${bytes} bytes, and would have \\d+$`),
+        },
+      ],
+    },
+  },
+});
+
+/** A record of exactly the largest size. */
+async function largest(agency: Agency, kind: keyof typeof KINDS, character: string) {
+  const { path, sent } = KINDS[kind];
+  const { text: empty } = await agency.post(path, sent(''));
+  const room = MAX_BYTES[kind] - Buffer.byteLength(empty);
+  const rejected = await agency.post(path, sent(fill(character, room + 1)));
+  const { status, text, body } = await agency.post(path, sent(fill(character, room)));
+  expect([status, Buffer.byteLength(text)]).toEqual([201, MAX_BYTES[kind]]);
+  return { rejected, url: `${path}/${body.id}`, id: body.id };
+}
+
+describe.each(CASES)('a $kind of $character', ({ kind, character }) => {
+  const { table, column, longer, shorter } = KINDS[kind];
+
+  test('has at most the documented bytes, on creation and after any PATCH', async () => {
+    const agency = await service.agency();
+    const { rejected, url, id } = await largest(agency, kind, character);
+    expect(rejected).toMatchObject(tooLarge(MAX_BYTES[kind]));
+    const { text } = await agency.get(url);
+    expect(await agency.patch(url, longer)).toMatchObject(tooLarge(MAX_BYTES[kind]));
+    if (kind === 'product')
+      expect(
+        await dashboard.of(agency).patch(`/catalog/products/${id}`, { gallery: ['y'.repeat(9)] }),
+      ).toMatchObject(tooLarge(MAX_BYTES[kind], /^body.gallery$/));
+    expect((await agency.get(url)).text).toBe(text);
+    expect((await agency.patch(url, shorter)).status).toBe(200);
+  });
+
+  test('that is larger already is read, and changed as long as it does not grow', async () => {
+    const agency = await service.agency();
+    const { url, id } = await largest(agency, kind, character);
+    await service.query(
+      `update ${table} set ${column} = concat(${column}, repeat('x', 2000)) where id = $1`,
+      [id],
+    );
+    expect((await agency.get(url)).text.length).toBeGreaterThan(2_000);
+    expect(await agency.patch(url, longer)).toMatchObject(tooLarge(MAX_BYTES[kind]));
+    expect((await agency.patch(url, shorter)).status).toBe(200);
+  });
+});
+
+test('simultaneous PATCHes are held to the limit together', async () => {
+  const agency = await service.agency();
+  const { body } = await agency.post(PRODUCTS, { title: 'x', description: 'x'.repeat(50_000) });
+  const fields = ['specialConditions', 'shortDescription', 'includes', 'excludes'];
+  const list = Array(15).fill('y'.repeat(1_000));
+  const values = {
+    specialConditions: 'x'.repeat(50_000),
+    shortDescription: 'x',
+    includes: Array(45).fill(list[0]),
+    excludes: Array(45).fill(list[0]),
+  };
+  const responses = await Promise.all(
+    fields.map((field) =>
+      agency.patch(`${PRODUCTS}/${body.id}`, { [field]: values[field as keyof typeof values] }),
+    ),
+  );
+  const statuses = responses.map(({ status }) => status);
+  expect(statuses.filter((status) => status === 400)).toHaveLength(2);
+  expect(Buffer.byteLength((await agency.get(`${PRODUCTS}/${body.id}`)).text)).toBeLessThanOrEqual(
+    MAX_BYTES.product,
+  );
+});
+
+test('a merge that would exceed the limit changes nothing', async () => {
+  const agency = await service.agency();
+  const summary = 'x'.repeat(40_000);
+  const { id } = await customer(agency, { summary });
+  const { id: from } = await customer(agency, { summary: 'y'.repeat(9_000), tags, contacts: contacts() });
+  const { text } = await agency.get(CUSTOMERS);
+  const merge = () => dashboard.of(agency).post(`/customers/${id}/merge`, { from });
+  expect(await merge()).toMatchObject(tooLarge(MAX_BYTES.customer, /^body.from$/));
+  expect((await agency.get(CUSTOMERS)).text).toBe(text);
+  await agency.patch(`${CUSTOMERS}/${id}`, { summary: null });
+  expect((await merge()).status).toBe(200);
+});
+
+const MESSAGE = { direction: 'inbound', messageType: 'text' };
+
+test.each(ALPHABETS)(
+  'a message of %j has at most the documented bytes; one that is larger already may stay',
+  async (character) => {
+    const agency = await service.agency();
+    const { id } = await conversation(agency, { channel: 'web' });
+    const url = `/conversations/${id}/messages`;
+    const { put, post } = dashboard.of(agency);
+    const content = fill(character, MAX_BYTES.content);
+    const one = `${url}/${newId()}`;
+    expect((await put(one, { ...MESSAGE, content })).status).toBe(201);
+    const longer = { ...MESSAGE, content: `${content}x` };
+    const data = [
+      { id: newId(), ...MESSAGE, content: 'x' },
+      { id: newId(), ...longer },
+    ];
+    const isCounted = character === 'x' ? expect.anything() : tooLarge(MAX_BYTES.content).body;
+    expect(await put(one, longer)).toMatchObject({ status: 400, body: isCounted });
+    expect(await post(url, { data })).toMatchObject({ status: 400, body: isCounted });
+    const large = character === 'x' ? MAX_BYTES.content : 90_000;
+    await service.query(
+      "update channel_messages set content = repeat(E'\\x01', 20000) where conversation_id = $1",
+      [id],
+    );
+    expect((await put(one, { ...MESSAGE, content: fill(character, large) })).status).toBe(200);
+  },
+);
+
+/** Inserts copies of the only row of the table until it has so many. */
+async function copy(table: string, count: number): Promise<void> {
+  const columns = (
+    await service.query<{ name: string }>(
+      `select quote_ident(attname) as name from pg_attribute where attrelid = $1::regclass and attnum > 0
+        and not attisdropped and attgenerated = '' and attname <> 'id'`,
+      [table],
+    )
+  ).map(({ name }) => name);
+  const released = columns.map((name) => (name === 'contact_keys' ? `'{}'` : name));
+  await service.query(
+    `insert into ${table} (id, ${columns}) select gen_random_uuid(), ${released} from ${table}, generate_series(2, ${count})`,
+  );
+}
+
+test.each(ALPHABETS)('a page of any list and a transcript of %j stay below 13 MiB', async (character) => {
+  const agency = await service.agency();
+  const tables = ['products', 'customers', 'channel_messages'];
+  for (const table of tables) await service.query(`truncate ${table} cascade`);
+  await largest(agency, 'product', character);
+  await largest(agency, 'customer', character);
+  for (const table of ['products', 'customers'])
+    await service.query(`delete from ${table} where octet_length(row_to_json(${table})::text) < 60000`);
+  const { id } = await conversation(agency, { channel: 'web' });
+  const content = fill(character, MAX_BYTES.content);
+  await dashboard
+    .of(agency)
+    .put(`/conversations/${id}/messages/${newId()}`, { ...MESSAGE, senderName: 'ñ'.repeat(255), content });
+  for (const table of tables) await copy(table, 200);
+  await service.query('update conversations set message_count = 200 where id = $1', [id]);
+  for (const [path, count] of [
+    [`${PRODUCTS}?limit=100`, 100],
+    [`${CUSTOMERS}?limit=100`, 100],
+    [`/v1/conversations/${id}/messages?limit=200`, 200],
+  ] as const) {
+    const { text, body } = await agency.get(path);
+    expect([body.data.length, body.pagination?.total ?? body.total]).toEqual([count, 200]);
+    expect(Buffer.byteLength(text)).toBeGreaterThan(6 * MIB);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_RESPONSE);
+  }
+});
+
+test('a hundred of any other record stay below 13 MiB, with the longest texts that a PUT accepts', async () => {
+  const agency = await service.agency();
+  const world = { service, dashboard, agency };
+  const has = await populate(world);
+  const puts = DOCUMENTED.filter(({ name }) => name.startsWith(`PUT ${BELOW}`) && !name.includes('messages'));
+  expect(puts.length).toBeGreaterThan(3);
+  for (const { name, operation } of puts) {
+    const sent = await requestOf(name, has);
+    const properties = SCHEMAS[bodyOf(operation) ?? '']?.properties ?? {};
+    const texts = Object.entries(properties).filter(
+      ([field, { maxLength, format }]) =>
+        Number(maxLength) > 3 && !format && !['email', 'key', 'channel', 'token'].includes(field),
+    );
+    const longest = Object.fromEntries(
+      texts.map(([field, { maxLength }]) => [field, '😀'.repeat(Number(maxLength))]),
+    );
+    const { status, text } = await send(world, { ...sent, body: { ...(sent.body as object), ...longest } });
+    expect(status, `${name} ${text}`).toBeLessThan(300);
+    expect(100 * Buffer.byteLength(text), name).toBeLessThan(MAX_RESPONSE / 4);
+  }
+});
