@@ -164,7 +164,7 @@ export interface components {
             updatedAt: string;
         };
         /**
-         * @description The text of a product with its variants can have at most 262144 bytes, as JSON in UTF-8.
+         * @description As JSON in UTF-8, a product with its variants can have at most 131072 bytes.
          * @example {
          *       "title": "Patagonia Norte en 8 días",
          *       "type": "package",
@@ -269,7 +269,7 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
         };
         /**
-         * @description The text of a product with its variants can have at most 262144 bytes, as JSON in UTF-8.
+         * @description As JSON in UTF-8, a product with its variants can have at most 131072 bytes.
          * @example {
          *       "status": "paused",
          *       "fromPrice": 1390,
@@ -678,6 +678,7 @@ export interface components {
             identifierValue: string;
         };
         /**
+         * @description As JSON in UTF-8, a customer can have at most 65536 bytes.
          * @example {
          *       "firstName": "Ana",
          *       "lastName": "Peña",
@@ -724,6 +725,7 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
         };
         /**
+         * @description As JSON in UTF-8, a customer can have at most 65536 bytes.
          * @example {
          *       "city": "Bogotá",
          *       "tags": [
