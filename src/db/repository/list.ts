@@ -5,7 +5,7 @@ import { MAX_LIMIT } from '../../contract/fields.ts';
 import type { OrganizationScope } from '../pool/scope.ts';
 import { organizationParam, selectList } from '../query.ts';
 import { idOrNull, isId } from '../sql/ids.ts';
-import type { Json } from '../sql/json.ts';
+import { type Json, jsonList } from '../sql/json.ts';
 import {
   nameOfParts,
   type Params,
@@ -120,7 +120,7 @@ type ListOptions<Query extends z.ZodObject> = {
 
 type Values = { organizationId: string; limit: number; offset: number } & Record<string, unknown>;
 
-type PageRow = { body: string; total?: string };
+type PageRow = { body: Json<unknown>; total?: string };
 
 type Statements = {
   page: Statement<PageRow, Values>;
@@ -133,14 +133,6 @@ function columnOf(table: TenantTable, field: string): PgColumn {
   const column = columnsOf(table)[field];
   if (!column) throw new Error(`A list needs ${field} in ${getTableName(table)}.`);
   return column;
-}
-
-/** One buffer, without a copy in between: a page can have 25 MiB. */
-function bytesOf(parts: readonly string[]): Buffer {
-  const bytes = Buffer.allocUnsafe(parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0));
-  let end = 0;
-  for (const part of parts) end += bytes.write(part, end);
-  return bytes;
 }
 
 const all = (conditions: readonly SQL[]): SQL => sql.join([...conditions], sql` and `);
@@ -197,7 +189,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       !skips && !isPlanned
         ? sql`from (${cut(sql`*`)}) ${table}`
         : sql`from ${table} where ${ofOrganization(table)} and ${table.id} = any(array(${cut(sql`${table.id}`)}))`;
-    return sql`select row_to_json(item)::text as body${total ? sql`, (${total}) as total` : sql``}
+    return sql`select row_to_json(item) as body${total ? sql`, (${total}) as total` : sql``}
       from (select ${selectList(view.fields)} ${source} order by ${orderBy}) item`;
   }
 
@@ -269,7 +261,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       (isLast ? query.offset + rows.length : (await db.read(statements.total, values))[0]?.total);
     const total = Number(count ?? 0);
     const end = `],"pagination":{"limit":${query.limit},"offset":${query.offset},"total":${total}}}`;
-    const bodies = rows.flatMap(({ body }, index) => (index > 0 ? [',', body] : [body]));
-    return Object.assign(bytesOf(['{"data":[', ...bodies, end]) as Json<Page<T>>, { total });
+    const bodies = rows.map(({ body }) => body);
+    return Object.assign(jsonList<Page<T>>(bodies, end), { total });
   };
 }
