@@ -3,14 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { createLogger } from '../src/http/logging.ts';
 import { eraseFiles } from '../src/jobs/erase-files.ts';
 import { readDocument } from './support/contract.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
+import { countAtWork, hold } from './support/databases.ts';
 import { operationsBy, populate, run } from './support/operations.ts';
-import { attachment, conversation, message, opportunity, quote } from './support/records.ts';
+import { attachment, conversation, customer, message, opportunity, quote } from './support/records.ts';
 import type { Agency } from './support/service.ts';
 import { listen } from './support/socket.ts';
 import { hasWord, inDatabase, inFiles, postgresLog } from './support/words.ts';
@@ -92,13 +94,33 @@ async function createPerson(agency: Agency) {
   });
   const headers = { 'idempotency-key': 'the opening' };
   await dashboard.of(agency).post(`/quotes/${offer.id}/opens`, {}, { headers });
-  await attachment(agency, service.storage, offer.id, {
-    fileName: word('file'),
-    kind: word('kind'),
-    content: Buffer.from(word('bytes')),
-  });
+  const form = new FormData();
+  form.set('kind', word('kind'));
+  form.set('file', new File([word('bytes')], word('file'), { type: 'text/plain' }));
+  const upload = new Response(form);
+  await dashboard
+    .of(agency)
+    .post(`/quotes/${offer.id}/attachments`, Buffer.from(await upload.arrayBuffer()), {
+      headers: {
+        'content-type': String(upload.headers.get('content-type')),
+        'idempotency-key': 'the upload',
+      },
+    });
   return { customerId, lead, older, thread, offer };
 }
+
+/** A message from the number, in the conversation, with the word. */
+const writes = (agency: Agency, { id }: { id: string }, place: string) =>
+  message(agency, id, { content: word(place), senderName: word('sender') });
+
+const erase = (agency: Agency, { id }: { id: string }) => dashboard.of(agency).post(`/customers/${id}/erase`);
+
+/** Every stored text of the person. */
+const left = async (agency: Agency): Promise<string[]> =>
+  Object.values(await dashboard.stored(agency))
+    .flat()
+    .map((row) => JSON.stringify(row))
+    .filter(hasText);
 
 const hasText = (text: string): boolean => hasWord(text, WORD);
 
@@ -166,7 +188,11 @@ test('after an erasure no table, file, log line or response has text of the pers
     reads.filter((name) => ofPerson.test(name)),
   );
 
-  expect((await dashboard.of(agency).post(`/customers/${customerId}/erase`)).status).toBe(200);
+  // The create, the opening and the upload, which is stored encrypted.
+  expect(await erase(agency, { id: customerId })).toMatchObject({
+    status: 200,
+    body: { erased: { replays: 3 } },
+  });
 
   expect([...(await inDatabase(service, WORD))]).toEqual([]);
   expect(await inFiles(service.dataDir, WORD)).toEqual([]);
@@ -184,6 +210,167 @@ test('after an erasure no table, file, log line or response has text of the pers
   expect(hasText((await postgresLog(service)) ?? '')).toBe(false);
 
   expect(await dashboard.stored(other)).toEqual(neighbour);
+});
+
+test('an erasure and an export leave another customer alone who shares an opportunity, a chain, a file and contacts with the person', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  const [now, once] = [email('now@example.com'), email('once@example.com')];
+  const hers = { senderName: 'Vecina', content: 'Vecina' };
+  const eva = await customer(agency, { firstName: 'Vecina', contacts: [now] });
+  const before = await conversation(agency, { channel: 'email', contact: 'now@example.com' });
+  await message(agency, before.id, hers);
+  await agency.patch(`/v1/customers/${eva.id}`, {
+    contacts: [{ ...once, identifierValue: 'other@example.com' }],
+  });
+  const ana = await customer(agency, { firstName: word('name'), contacts: [once] });
+  // Each has a contact that the other had before.
+  await agency.patch(`/v1/customers/${ana.id}`, { contacts: [now] });
+  await agency.patch(`/v1/customers/${eva.id}`, { contacts: [once] });
+  const unclaimed = await conversation(agency, {
+    channel: 'email',
+    contact: 'once@example.com',
+    contactName: 'Vecina',
+    customerId: null,
+  });
+  await message(agency, unclaimed.id, hers);
+
+  const lead = await opportunity(agency, { customerId: ana.id, title: word('lead') });
+  const herLead = await opportunity(agency, { customerId: eva.id, title: 'Vecina' });
+  const offers = await Promise.all(
+    [lead, herLead].map(({ id: opportunityId }) =>
+      quote(agency, { opportunityId, customerId: eva.id, title: 'Vecina' }),
+    ),
+  );
+  for (const { id } of offers) await attachment(agency, service.storage, id, { fileName: 'Vecina' });
+  const mine = await quote(agency, { opportunityId: herLead.id, customerId: ana.id, title: word('offer') });
+  await attachment(agency, service.storage, mine.id, { fileName: word('file') });
+  const older = await conversation(agency, { customerId: ana.id, contactName: word('thread') });
+  const newer = await conversation(agency, {
+    customerId: eva.id,
+    contactName: 'Vecina',
+    rotatedFrom: older.id,
+  });
+  await writes(agency, older, 'message');
+  await message(agency, newer.id, hers);
+
+  /** Everything of the other customer. Whoever follows her chain hears of the erased messages in it. */
+  const ofEva = async () =>
+    Object.values(await dashboard.stored(agency))
+      .flat()
+      .map((row) => JSON.stringify({ ...(row as object), updated_at: null }))
+      .filter((row) => hasWord(row, 'vecina'));
+  const untouched = await ofEva();
+  const exported = await call.get(`/customers/${ana.id}/export`);
+  expect(hasWord(exported.text, 'vecina')).toBe(false);
+  expect(exported.body).toMatchObject({
+    opportunities: [{ id: lead.id }],
+    quotes: [{ id: mine.id, attachments: [{ fileName: word('file') }] }],
+    conversations: [{ id: older.id, messages: [{ content: word('message') }] }],
+  });
+  expect(await erase(agency, ana)).toMatchObject({
+    status: 200,
+    body: { erased: { conversations: 1, messages: 1, opportunities: 1, quotes: 1, attachments: 1 } },
+  });
+  expect(await ofEva()).toEqual(untouched);
+  expect(await left(agency)).toEqual([]);
+});
+
+test('what arrives in the conversations of an erased person is erased by the next call, and updatedSince sees both', async () => {
+  const agency = await service.agency();
+  const contact = email(`${WORD}@example.com`);
+  // The number wrote before it was a customer.
+  const first = { channel: 'email', contact: contact.identifierValue, contactName: word('name') };
+  const [chat, chain] = [await conversation(agency, first), await conversation(agency, first)];
+  await writes(agency, chat, 'before');
+  const ana = await customer(agency, { contacts: [contact] });
+  const other = await conversation(agency, { ...first, contact: 'a@example.com', rotatedFrom: chain.id });
+  expect(await erase(agency, ana)).toMatchObject({ body: { erased: { messages: 1 } } });
+  expect(await left(agency)).toEqual([]);
+
+  for (const { id } of [chat, chain]) await writes(agency, { id }, 'after');
+  const [{ now } = { now: '' }] = await service.query<{ now: string }>(
+    `select to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`,
+  );
+  const again = await erase(agency, ana);
+  expect(again).toMatchObject({ status: 200, body: { erased: { messages: 1 } } });
+  expect(await left(agency)).toEqual([]);
+  const changed = (await agency.get(`/v1/conversations?updatedSince=${now}`)).body.data;
+  expect(changed.map(({ id }: { id: string }) => id).sort()).toEqual([chat.id, other.id].sort());
+
+  await pause(2);
+  const since = new Date().toISOString();
+  await erase(agency, ana);
+  expect((await agency.get(`/v1/conversations?updatedSince=${since}`)).body.data).toEqual([]);
+});
+
+test('messages that are too many for one transaction are erased before it: until then the erasure is pending, and repeating it continues', async () => {
+  const agency = await service.agency();
+  const ana = await customer(agency, { firstName: word('name') });
+  const chats = await Promise.all(
+    ['whatsapp', 'web'].map((channel) =>
+      conversation(agency, { customerId: ana.id, channel, contact: '+525512345678' }),
+    ),
+  );
+  await service.query(
+    `with sent as (select number, gen_random_uuid() as id from generate_series(1, 6001) number),
+      other as (insert into channel_messages (organization_id, conversation_id, id, arrival, content, direction, message_type)
+        select $1, $3, id, number, $4, 'inbound', 'text' from sent where number <= 10)
+     insert into whatsapp_messages (organization_id, conversation_id, id, arrival, content, direction, message_type)
+     select $1, $2, id, number, $4, 'inbound', 'text' from sent`,
+    [agency.id, chats[0]?.id, chats[1]?.id, word('message')],
+  );
+  const read = async () => (await dashboard.of(agency).get(`/customers/${ana.id}`)).body;
+  const countOf = (body: { erased: { messages: number } }) => body.erased.messages;
+
+  await service.query(
+    `alter table erasures add constraint rejected check (customer_id <> '${ana.id}' or erased_at is null)`,
+  );
+  expect((await erase(agency, ana)).status).toBe(500);
+  expect(await read()).toMatchObject({ firstName: word('name'), erasedAt: null, erasurePending: true });
+  expect((await left(agency)).filter((row) => row.includes('arrival'))).toEqual([]);
+  await service.query('alter table erasures drop constraint rejected');
+
+  await writes(agency, chats[0] as { id: string }, 'meanwhile');
+  expect(countOf((await erase(agency, ana)).body)).toBe(6_001 + 10 + 1);
+  expect(await read()).toMatchObject({
+    firstName: null,
+    erasedAt: expect.any(String),
+    erasurePending: false,
+  });
+  expect(await left(agency)).toEqual([]);
+});
+
+test('an erasure that waited for a merge erases the customer that the person became', async () => {
+  const agency = await service.agency();
+  const [ana, eva] = [await customer(agency), await customer(agency, { firstName: word('name') })];
+  const lead = await opportunity(agency, { customerId: ana.id, title: word('lead') });
+  const release = await hold(service.ownerUrl, 'select from opportunities where id = $1 for update', [
+    lead.id,
+  ]);
+  const waiting = (count: number) => expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(count);
+  const merged = dashboard.of(agency).post(`/customers/${eva.id}/merge`, { from: ana.id });
+  await waiting(1);
+  const erased = erase(agency, ana);
+  await waiting(2);
+  await release();
+  expect([(await merged).status, (await erased).status]).toEqual([200, 200]);
+  expect(await left(agency)).toEqual([]);
+});
+
+test('an export and an erasure name the other customers with one of the contacts, until they are erased too', async () => {
+  const agency = await service.agency();
+  const contacts = [email('twin@example.com'), email('alone@example.com')];
+  const twin = await customer(agency, { contacts });
+  await agency.delete(`/v1/customers/${twin.id}`);
+  const ana = await customer(agency, { contacts: contacts.slice(0, 1) });
+  await customer(agency);
+  const sameContacts = async ({ id }: { id: string }) =>
+    (await dashboard.of(agency).get(`/customers/${id}/export`)).body.sameContacts;
+  expect([await sameContacts(ana), await sameContacts(twin)]).toEqual([[twin.id], [ana.id]]);
+  for (const _ of [1, 2]) expect((await erase(agency, ana)).body.sameContacts).toEqual([twin.id]);
+  expect((await erase(agency, twin)).body.sameContacts).toEqual([]);
+  expect((await erase(agency, ana)).body.sameContacts).toEqual([]);
 });
 
 test('while the storage fails, the customer has a pending erasure, and the job finishes it', async () => {

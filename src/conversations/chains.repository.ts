@@ -138,12 +138,14 @@ const latestIn = (
 
 /**
  * Adds to the number of messages of a thread, and sets its last timestamp; the newest thread of the chain
- * gets that of the chain. The caller holds the chains and has locked both threads.
+ * gets that of the chain. `updated_at` moves even if neither changes, as after an edited message. The caller
+ * holds the chains and has locked both threads.
  */
 export const dateChainStatement = prepared(
   'conversations.date_chain',
   ($: Params<RecordKey & { chainId: string; inserted: number }>) => sql`
     update ${conversations} set
+      updated_at = ${conversations.updatedAt} + interval '1 ms',
       message_count = ${conversations.messageCount} + case when ${id} = ${$.id} then ${$.inserted}::integer else 0 end,
       last_message_at = (
         select max(greatest(${latestIn(whatsappMessages, $)}, ${latestIn(channelMessages, $)}))

@@ -59,7 +59,8 @@ function defineStore(table: MessageTable, delivery: Columns) {
     ...delivery,
   };
   const { id: _id, createdAt: _createdAt, ...others } = sent;
-  const replaced: Columns = { ...others, createdAt: table.createdAt };
+  const inserted: Columns = { ...others, createdAt: table.createdAt };
+  const shown = Object.fromEntries(Object.entries(inserted).filter(([field]) => !(field in delivery)));
   const name = tableName({ table });
   const ofThread = ($: Params<ThreadKey>): SQL =>
     sql`${table.organizationId} = ${$.organizationId} and ${table.conversationId} = ${$.conversationId}`;
@@ -76,23 +77,33 @@ function defineStore(table: MessageTable, delivery: Columns) {
     fields,
 
     /**
-     * Inserts new messages in order, and updates those that differ; returns only these. PostgreSQL sets
-     * `xmax` of a row that `on conflict` updates. Without `createdAt`, a message keeps its timestamp, or gets
+     * Inserts new messages in order, and updates those that differ in what a transcript shows; returns only
+     * these. PostgreSQL sets `xmax` of a row that `on conflict` updates. Without `createdAt`, a message keeps its timestamp, or gets
      * now. `arrival` is in nanoseconds: the lock of the chain orders statements, and the place is less than a
      * microsecond.
      */
     write: prepared(
       `${name}.write`,
       ($: Params<ThreadKey & { messages: string }>) => sql<{ isNew: boolean }>`
-        insert into ${table} (organization_id, conversation_id, id, arrival, ${columnList(replaced)})
+        insert into ${table} (organization_id, conversation_id, id, arrival, ${columnList(inserted)})
         select ${$.organizationId}::uuid, ${$.conversationId}::uuid, sent.id,
           extract(epoch from statement_timestamp()) * 1e9 + sent.place, ${qualified(others, 'sent')},
           coalesce(sent.created_at, (select ${table.createdAt} from ${table} where ${ofThread($)} and ${table.id} = sent.id), now())
         from ${sentRows(sent, $.messages)} order by sent.place
         on conflict (organization_id, conversation_id, id) do update
-          set (${columnList(replaced)}) = row(${qualified(replaced, 'excluded')})
-          where row(${qualified(replaced, name)}) is distinct from row(${qualified(replaced, 'excluded')})
+          set (${columnList(shown)}) = row(${qualified(shown, 'excluded')})
+          where row(${qualified(shown, name)}) is distinct from row(${qualified(shown, 'excluded')})
         returning xmax = 0 as "isNew"`,
+    ),
+
+    /** Replaces what the provider reports of messages that were there. */
+    deliver: prepared(
+      `${name}.deliver`,
+      ($: Params<ThreadKey & { messages: string }>) => sql`
+        update ${table} set (${columnList(delivery)}) = row(${qualified(delivery, 'sent')})
+        from ${sentRows(sent, $.messages)}
+        where ${ofThread($)} and ${table.id} = sent.id
+          and row(${qualified(delivery, name)}) is distinct from row(${qualified(delivery, 'sent')})`,
     ),
 
     get: prepared(
@@ -191,8 +202,10 @@ async function writeMessages(
   if (errors.length > 0) throw validationFailed(errors);
   await checkSizes(scope, id, store, sent, pathOf);
   const messages = JSON.stringify(sent.map(({ delivery, ...message }) => ({ ...message, ...delivery })));
-  const written = await db.write(store.write, { organizationId, conversationId: id, messages });
+  const values = { organizationId, conversationId: id, messages };
+  const written = await db.write(store.write, values);
   const inserted = written.filter(({ isNew }) => isNew).length;
+  if (inserted < sent.length) await db.write(store.deliver, values);
   if (written.length > 0) await db.write(dateChainStatement, { organizationId, id, chainId, inserted });
   return { inserted, updated: sent.length - inserted };
 }

@@ -83,9 +83,11 @@ export async function restoreCustomer(scope: OrganizationScope, id: string): Pro
     async (within) => {
       const restored = await restore(within, id, {});
       if (restored) return restored;
-      const { archivedAt, erasedAt, mergedInto } = parseJson(await getCustomerRecord(within, id));
+      const { archivedAt, erasurePending, erasedAt, mergedInto } = parseJson(
+        await getCustomerRecord(within, id),
+      );
       if (archivedAt === null) throw new ApiError('CUSTOMER_NOT_ARCHIVED');
-      if (erasedAt !== null) throw new ApiError('CUSTOMER_ERASED');
+      if (erasedAt !== null || erasurePending) throw new ApiError('CUSTOMER_ERASED');
       if (mergedInto !== null) throw new ApiError('CUSTOMER_MERGED', { mergedInto });
       throw new LostRace('A contact was taken.');
     },

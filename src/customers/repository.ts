@@ -75,7 +75,9 @@ const recordView = {
     ...derivedFields,
     erasedAt,
     erasurePending: sql`exists (select from ${erasedFiles}
-      where ${erasedFiles.organizationId} = ${organizationParam} and ${erasedFiles.customerId} = ${customers.id})`,
+      where ${erasedFiles.organizationId} = ${organizationParam} and ${erasedFiles.customerId} = ${customers.id})
+      or exists (select from ${erasures} where ${erasures.organizationId} = ${organizationParam}
+      and ${erasures.customerId} = ${customers.id} and ${erasures.pendingMessages} is not null)`,
   }),
 };
 

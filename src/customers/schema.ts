@@ -211,7 +211,10 @@ export const CustomerRecord = Customer.extend({
   archivedAt: field(dateTime().nullable(), 'When the customer was archived; null while it is active.'),
   mergedInto: mergedInto(),
   erasedAt: erasedAt(),
-  erasurePending: field(z.boolean(), 'True while the storage still has files of an erased customer.'),
+  erasurePending: field(
+    z.boolean(),
+    'True from the beginning of an erasure until every message and file is erased.',
+  ),
 }).meta({ id: 'CustomerRecord' });
 export type CustomerRecord = z.infer<typeof CustomerRecord>;
 

@@ -40,11 +40,13 @@ const findStatement = prepared(
 /** Replaces an expired key that the sweep has not removed yet. No other can conflict: the key is locked and was not found. */
 const storeStatement = prepared(
   'idempotency_keys.store',
-  ($: Params<Key & Omit<StoredResponse, 'headers'> & { headers: string }>) => sql`
-    insert into ${idempotencyKeys} (organization_id, fingerprint, body_hash, status, headers, body)
-    values (${$.organizationId}, ${$.fingerprint}, ${$.bodyHash}, ${$.status}, ${$.headers}, ${$.body})
-    on conflict (organization_id, fingerprint) do update set body_hash = excluded.body_hash,
-      status = excluded.status, headers = excluded.headers, body = excluded.body, created_at = excluded.created_at`,
+  (
+    $: Params<Key & Omit<StoredResponse, 'headers'> & { headers: string; recordIds: readonly string[] }>,
+  ) => sql`
+    insert into ${idempotencyKeys} (organization_id, fingerprint, body_hash, status, headers, body, record_ids)
+    values (${$.organizationId}, ${$.fingerprint}, ${$.bodyHash}, ${$.status}, ${$.headers}, ${$.body}, ${$.recordIds})
+    on conflict (organization_id, fingerprint) do update set body_hash = excluded.body_hash, status = excluded.status,
+      headers = excluded.headers, body = excluded.body, record_ids = excluded.record_ids, created_at = excluded.created_at`,
 );
 
 /**
@@ -68,13 +70,46 @@ export async function storeResponse(
   { db, organizationId }: OrganizationScope,
   fingerprint: Buffer,
   { headers, ...response }: StoredResponse,
+  recordIds: readonly string[],
 ): Promise<void> {
   await db.write(storeStatement, {
     ...response,
     organizationId,
     fingerprint,
     headers: JSON.stringify(headers),
+    recordIds,
   });
+}
+
+type Records = { organizationId: string; ids: readonly string[] };
+
+const eraseStatements = [
+  unprepared(
+    'idempotency_keys.erase',
+    ($: Params<Records>): SQL<{ status: number }> => sql`
+      delete from ${idempotencyKeys} where ${idempotencyKeys.organizationId} = ${$.organizationId}
+        and ${idempotencyKeys.recordIds} && ${$.ids}::uuid[]
+      returning ${idempotencyKeys.status}`,
+  ),
+  // Release 1.0.0 stores no ids. A response with the text of a person begins with the id of its record.
+  unprepared(
+    'idempotency_keys.erase_without_ids',
+    ($: Params<Records>): SQL<{ status: number }> => sql`
+      delete from ${idempotencyKeys} where ${idempotencyKeys.organizationId} = ${$.organizationId}
+        and ${idempotencyKeys.recordIds} is null
+        and encode(substring(${idempotencyKeys.body} from 8 for 36), 'escape') = any(${$.ids}::text[])
+      returning ${idempotencyKeys.status}`,
+  ),
+];
+
+/**
+ * Deletes the stored responses about these records, encrypted ones too.
+ * @returns their number
+ */
+export async function eraseResponses({ db }: OrganizationScope, records: Records): Promise<number> {
+  let erased = 0;
+  for (const statement of eraseStatements) erased += (await db.write(statement, records)).length;
+  return erased;
 }
 
 const dueStatement = unprepared(

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, validationFailed } from '../contract/errors.ts';
-import { inTransaction, type Json, type OrganizationScope } from '../db/index.ts';
+import { inTransaction, isId, type Json, type OrganizationScope, parseJson } from '../db/index.ts';
 import { presentedToken } from './credentials.ts';
 import { claimKey, findResponse, storeResponse } from './idempotency.repository.ts';
 
@@ -58,6 +58,15 @@ function unseal(request: FastifyRequest, fingerprint: Buffer, sealed: Buffer): B
   }
 }
 
+/** The records that a response is about: an erasure finds it by them. */
+function recordIdsOf({ scope, params }: FastifyRequest, response: Json<unknown>): string[] {
+  const { id, customerId } = parseJson(response) as Record<string, unknown>;
+  const ids = [...Object.values(params as object), id, customerId].map((value) =>
+    String(value).toLowerCase(),
+  );
+  return [...new Set(ids)].filter((value) => isId(value) && value !== scope.organizationId);
+}
+
 /**
  * Runs a POST. With an Idempotency-Key, `work` and the storing of its response are one transaction, and the same request
  * again gets the stored response. A response with a credential is stored encrypted.
@@ -89,14 +98,15 @@ export async function idempotently<T>(
     }
     if (!isLocked) throw new ApiError('IDEMPOTENCY_IN_PROGRESS');
     const response = await work(scope);
-    await storeResponse(scope, fingerprint, {
+    const stored = {
       status,
       headers: reply.hasHeader(STORED_HEADER)
         ? { [STORED_HEADER]: String(reply.getHeader(STORED_HEADER)) }
         : {},
       body: isSecret ? seal(request, fingerprint, response) : response,
       bodyHash: hashed,
-    });
+    };
+    await storeResponse(scope, fingerprint, stored, recordIdsOf(request, response));
     return { first, response };
   });
   // After the transaction, so that an error response does not carry them.

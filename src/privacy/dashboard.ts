@@ -7,7 +7,7 @@ import type { FileStorage } from '../files/storage.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { json } from '../openapi/responses.ts';
 import { filesOfCustomer, removeErasedFiles } from './erased-files.repository.ts';
-import { eraseCustomer } from './erasure.repository.ts';
+import { eraseCustomer, eraseInSlices } from './erasure.repository.ts';
 import { CustomerExport, exportCustomer } from './export.repository.ts';
 import { mergeCustomer } from './merge.repository.ts';
 import { CustomerMerge, ErasedCustomer } from './schema.ts';
@@ -56,7 +56,9 @@ export const privacyDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileSto
     },
     async (request, reply) => {
       const { customerId } = request.params;
-      const response = await idempotently(request, reply, 200, (scope) => eraseCustomer(scope, customerId));
+      const response = await eraseInSlices(request.scope, customerId, () =>
+        idempotently(request, reply, 200, (scope) => eraseCustomer(scope, customerId)),
+      );
       await removeErasedFiles(
         request.scope.db,
         storage,

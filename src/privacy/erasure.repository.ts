@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import type { PgTable } from 'drizzle-orm/pg-core';
+import { alias, type PgColumn, type PgTable } from 'drizzle-orm/pg-core';
 import { customerColumns } from '../customers/repository.ts';
 import {
   channelMessages,
@@ -7,67 +7,130 @@ import {
   customers,
   erasedFiles,
   erasures,
-  idempotencyKeys,
   inTransaction,
   isoTime,
   type Json,
   jsonRow,
+  newestThreads,
   type OrganizationScope,
   opportunities,
   type Params,
   quoteAttachments,
   quotes,
   type RecordKey,
+  tableName,
   unprepared,
   whatsappMessages,
 } from '../db/index.ts';
+import { eraseResponses } from '../http/idempotency.repository.ts';
 import type { ErasedCounts, ErasedCustomer } from './schema.ts';
-import { findPerson, type Ids, lockPerson } from './ties.repository.ts';
+import { findPerson, findSameContacts, type Ids, lockPerson, lockThreads } from './ties.repository.ts';
+
+const thread = alias(conversations, 'thread');
+const done = alias(erasures, 'done');
 
 /**
  * Erases the texts of a person and of everything tied to it. Ids, timestamps, amounts, states and counts
  * stay, so that reports stay the same. Triggers update derived data.
  */
 
+/** Whose conversation it was stays: what arrives later can be erased too. */
 const eraseThreadsStatement = unprepared(
   'customers.erase_threads',
-  ($: Params<Ids>): SQL<{ id: string }> => sql`
-    update ${conversations} set contact = '', contact_name = null, contact_key = null
+  ($: Params<RecordKey & Ids>): SQL<{ id: string }> => sql`
+    update ${conversations} set contact = '', contact_name = null, contact_key = null,
+      customer_id = coalesce(${conversations.customerId}, ${$.id})
     where ${conversations.organizationId} = ${$.organizationId} and ${conversations.id} = any(${$.ids}::uuid[])
     returning ${conversations.id}`,
 );
 
-const messagesOf = (
-  table: typeof whatsappMessages | typeof channelMessages,
-  $: Params<Ids>,
-  ...nulls: string[]
-): SQL<{ count: number }> => {
-  const names = ['sender_name', ...nulls];
-  const cleared = sql.join(
-    names.map((name) => sql`${sql.identifier(name)} = null`),
-    sql`, `,
-  );
-  const isSet = sql.join(
-    names.map((name) => sql`${sql.identifier(name)} is not null`),
-    sql` or `,
-  );
-  return sql`with erased as (
-      update ${table as PgTable} set content = '', ${cleared}
-      where ${table.organizationId} = ${$.organizationId} and ${table.conversationId} = any(${$.ids}::uuid[])
-        and (content <> '' or ${isSet})
-      returning true)
-    select count(*)::int as count from erased`;
+/** Messages that one transaction erases at most. */
+const SLICE = 5_000;
+
+/** The place of a message, in the order of threads and ids. */
+type Position = { conversationId: string; messageId: string };
+const positionOf = (digit: string): Position => {
+  const id = [8, 4, 4, 4, 12].map((length) => digit.repeat(length)).join('-');
+  return { conversationId: id, messageId: id };
 };
+const [START, END] = [positionOf('0'), positionOf('f')];
+
+type Slice = Ids & { after: Position; upTo: Position };
+
+function defineStore(table: typeof whatsappMessages | typeof channelMessages, ...personal: PgColumn[]) {
+  const texts = [table.senderName, ...personal];
+  const list = (each: (column: PgColumn) => SQL, separator: SQL) => sql.join(texts.map(each), separator);
+  const place = sql`(${table.conversationId}, ${table.id})`;
+  const isLeft = sql`(${table.content} <> '' or ${list((column) => sql`${column} is not null`, sql` or `)})`;
+  const name = tableName({ table });
+  return {
+    /** The last message of a slice; none if that slice is the last one. */
+    findEnd: unprepared(
+      `customers.end_of_${name}`,
+      ($: Params<Ids & Position>): SQL<Position> => sql`
+        select conversation_id as "conversationId", id as "messageId" from (
+          select message.* from unnest(${$.ids}::uuid[]) as thread(id) cross join lateral (
+            select ${table.conversationId}, ${table.id} from ${table}
+            where ${table.organizationId} = ${$.organizationId} and ${table.conversationId} = thread.id and ${isLeft}
+              and ${place} > (${$.conversationId}::uuid, ${$.messageId}::uuid)
+            order by ${table.id} limit ${sql.raw(String(SLICE))}) message
+          limit ${sql.raw(String(SLICE))}) slice
+        order by conversation_id, id offset ${sql.raw(String(SLICE - 1))}`,
+    ),
+    erase: unprepared(
+      `customers.erase_${name}`,
+      ($: Params<Ids & { after: string; afterMessage: string; upTo: string; upToMessage: string }>) => sql<{
+        id: string;
+        count: number;
+      }>`
+        with erased as (
+          update ${table as PgTable} set content = '', ${list(({ name }) => sql`${sql.identifier(name)} = null`, sql`, `)}
+          where ${table.organizationId} = ${$.organizationId} and ${table.conversationId} = any(${$.ids}::uuid[]) and ${isLeft}
+            and ${place} > (${$.after}::uuid, ${$.afterMessage}::uuid) and ${place} <= (${$.upTo}::uuid, ${$.upToMessage}::uuid)
+          returning ${table.conversationId})
+        select conversation_id as id, count(*)::int as count from erased group by conversation_id`,
+    ),
+  };
+}
+type Store = ReturnType<typeof defineStore>;
 
 /** A provider's id of a message identifies the person at the provider. */
-const eraseMessagesStatements = [
-  unprepared('customers.erase_whatsapp_messages', ($: Params<Ids>) =>
-    messagesOf(whatsappMessages, $, 'provider_message_id', 'template_name'),
-  ),
-  unprepared('customers.erase_channel_messages', ($: Params<Ids>) =>
-    messagesOf(channelMessages, $, 'external_id', 'subject'),
-  ),
+const stores: readonly Store[] = [
+  defineStore(whatsappMessages, whatsappMessages.providerMessageId, whatsappMessages.templateName),
+  defineStore(channelMessages, channelMessages.externalId, channelMessages.subject),
 ];
+
+/** Whoever reads `updatedSince` sees the chains of these threads: any other change of a row moves `updated_at`. */
+const touchStatement = unprepared(
+  'customers.touch_threads',
+  ($: Params<Ids>) => sql`
+    update ${conversations} set updated_at = ${conversations.updatedAt} + interval '1 ms'
+    where ${conversations.organizationId} = ${$.organizationId}
+      and (${conversations.id} = any(${$.ids}::uuid[]) or ${newestThreads.visible})
+      and ${conversations.chainId} = any(array(select ${thread.chainId} from ${conversations} as ${thread}
+        where ${thread.organizationId} = ${$.organizationId} and ${thread.id} = any(${$.ids}::uuid[])))`,
+);
+
+/**
+ * Erases the messages of a slice. The caller has locked the threads.
+ * @returns their number
+ */
+async function eraseSlice(
+  { db, organizationId }: OrganizationScope,
+  store: Store,
+  { after, upTo, ...threads }: Slice,
+): Promise<number> {
+  const erased = await db.write(store.erase, {
+    ...threads,
+    after: after.conversationId,
+    afterMessage: after.messageId,
+    upTo: upTo.conversationId,
+    upToMessage: upTo.messageId,
+  });
+  const ids = erased.map(({ id }) => id);
+  if (ids.length > 0) await db.write(touchStatement, { organizationId, ids });
+  return erased.reduce((sum, { count }) => sum + count, 0);
+}
 
 /** A check-in date is free text; only a date stays. */
 const eraseOpportunitiesStatement = unprepared(
@@ -102,19 +165,6 @@ const keepFilesStatement = unprepared(
     select ${$.organizationId}::uuid, file, ${$.id}::uuid from unnest(${$.ids}::uuid[]) as file`,
 );
 
-/**
- * Stored responses that contain one of the ids. Encrypted ones cannot be searched, and only the same request
- * can read them.
- */
-const eraseReplaysStatement = unprepared(
-  'customers.erase_replays',
-  ($: Params<Ids>): SQL<{ status: number }> => sql`
-    delete from ${idempotencyKeys} where ${idempotencyKeys.organizationId} = ${$.organizationId}
-      and exists (select from unnest(${$.ids}::text[]) as id
-        where position(convert_to(id, 'UTF8') in ${idempotencyKeys.body}) > 0)
-    returning ${idempotencyKeys.status}`,
-);
-
 const cleared = Object.values(customerColumns).map(({ name }) => sql`${sql.identifier(name)} = default`);
 
 const eraseCustomersStatement = unprepared(
@@ -124,26 +174,59 @@ const eraseCustomersStatement = unprepared(
     where ${customers.organizationId} = ${$.organizationId} and ${customers.id} = any(${$.ids}::uuid[])`,
 );
 
+type Begun = Ids & { count: number };
+
+const beginStatement = unprepared(
+  'customers.begin_erasure',
+  ($: Params<Begun>) => sql`
+    insert into ${erasures} (organization_id, customer_id, erased_at, erased, pending_messages)
+    select ${$.organizationId}::uuid, id, null, '{}', ${$.count}::int from unnest(${$.ids}::uuid[]) id
+    on conflict (organization_id, customer_id) do update
+      set pending_messages = coalesce(${erasures.pendingMessages}, 0) + excluded.pending_messages`,
+);
+
+type Complete = Ids & { erased: string; sameContacts: readonly string[] };
+
 /** The first erasure keeps its counts. */
 const recordStatement = unprepared(
   'customers.record_erasure',
-  ($: Params<Ids & { erased: string }>) => sql`
-    insert into ${erasures} (organization_id, customer_id, erased)
-    select ${$.organizationId}::uuid, id, ${$.erased}::json from unnest(${$.ids}::uuid[]) id on conflict do nothing`,
+  ($: Params<Complete>) => sql`
+    insert into ${erasures} (organization_id, customer_id, erased, same_contacts)
+    select ${$.organizationId}::uuid, id, ${$.erased}::json, ${$.sameContacts}::uuid[] from unnest(${$.ids}::uuid[]) id
+    on conflict (organization_id, customer_id) do update set (erased_at, erased, same_contacts, pending_messages) = (
+      select coalesce(${erasures.erasedAt}, excluded.erased_at), case when ${erasures.erasedAt} is null then excluded.erased else ${erasures.erased} end,
+        ${erasures.sameContacts} || excluded.same_contacts, null::integer)`,
+);
+
+const pendingStatement = unprepared(
+  'customers.pending_erasure',
+  ($: Params<RecordKey>): SQL<{ count: number }> => sql`
+    select coalesce(${erasures.pendingMessages}, 0) as count from ${erasures}
+    where ${erasures.organizationId} = ${$.organizationId} and ${erasures.customerId} = ${$.id}`,
 );
 
 const erasureStatement = unprepared(
   'customers.erasure',
   ($: Params<RecordKey>): SQL<{ body: Json<ErasedCustomer> }> => sql`
-    select ${jsonRow<ErasedCustomer>({ id: erasures.customerId, erasedAt: isoTime(erasures.erasedAt), erased: erasures.erased })} as body
+    select ${jsonRow<ErasedCustomer>({
+      id: erasures.customerId,
+      erasedAt: isoTime(erasures.erasedAt),
+      erased: erasures.erased,
+      sameContacts: sql`array(select other from unnest(${erasures.sameContacts}) as other
+        where not exists (select from ${erasures} as ${done} where ${done.organizationId} = ${$.organizationId}
+          and ${done.customerId} = other and ${done.erasedAt} is not null) order by other)`,
+    })} as body
     from ${erasures} where ${erasures.organizationId} = ${$.organizationId} and ${erasures.customerId} = ${$.id}`,
 );
+
+/** Thrown by an erasure with more messages than one transaction may erase. */
+class ManyMessages extends Error {}
 
 /**
  * Erases the customer and everybody merged into it, in one transaction. The caller removes the files, which
  * are in `erased_files`.
  * @returns what the first erasure erased
- * @throws CUSTOMER_NOT_FOUND
+ * @throws CUSTOMER_NOT_FOUND, ManyMessages
  */
 export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Json<ErasedCustomer>> =>
   inTransaction(scope, async (within) => {
@@ -153,17 +236,22 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Jso
     const tied = await lockPerson(within, person);
     const records = { organizationId, ids: person.customers };
 
-    const erasedThreads = await db.write(eraseThreadsStatement, tied.threads);
-    let messages = 0;
-    for (const statement of eraseMessagesStatements)
-      messages += (await db.write(statement, tied.threads))[0]?.count ?? 0;
+    const [pending] = await db.read(pendingStatement, key);
+    let messages = pending?.count ?? 0;
+    for (const store of stores) {
+      const [end] = await db.read(store.findEnd, { ...tied.threads, ...START });
+      if (end) throw new ManyMessages('The messages are erased in slices first.');
+      messages += await eraseSlice(within, store, { ...tied.threads, after: START, upTo: END });
+    }
+    const erasedThreads = await db.write(eraseThreadsStatement, { ...tied.threads, id: person.id });
     const erasedOpportunities = await db.write(eraseOpportunitiesStatement, tied.opportunities);
     const erasedQuotes = await db.write(eraseQuotesStatement, tied.quotes);
     const files = await db.write(eraseAttachmentsStatement, tied.quotes);
     const fileIds = files.map((file) => file.id);
     await db.write(keepFilesStatement, { ...key, ids: fileIds });
-    const ids = [...person.customers, ...tied.quotes.ids, ...fileIds];
-    const replays = await db.write(eraseReplaysStatement, { organizationId, ids });
+    const ids = [...person.customers, ...tied.quotes.ids];
+    const replays = await eraseResponses(within, { organizationId, ids });
+    const sameContacts = await findSameContacts(within, person);
     await db.write(eraseCustomersStatement, records);
 
     const erased: ErasedCounts = {
@@ -173,10 +261,40 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Jso
       opportunities: erasedOpportunities.length,
       quotes: erasedQuotes.length,
       attachments: fileIds.length,
-      replays: replays.length,
+      replays,
     };
-    await db.write(recordStatement, { ...records, erased: JSON.stringify(erased) });
+    await db.write(recordStatement, { ...records, erased: JSON.stringify(erased), sameContacts });
     const [erasure] = await db.read(erasureStatement, key);
     if (!erasure) throw new Error('An erasure was recorded and is not there.');
     return erasure.body;
+  });
+
+/** Erases all messages, in a transaction for each slice. Repeating it continues where it ended. */
+async function eraseMessages(scope: OrganizationScope, id: string): Promise<void> {
+  const next = (store: Store, after: Position) =>
+    inTransaction(scope, async (within) => {
+      const person = await findPerson(within, id);
+      const threads = await lockThreads(within, person);
+      const [end] = await within.db.read(store.findEnd, { ...threads, ...after });
+      const count = await eraseSlice(within, store, { ...threads, after, upTo: end ?? END });
+      await within.db.write(beginStatement, { ...threads, ids: person.customers, count });
+      return end;
+    });
+  for (const store of stores)
+    for (let after: Position | undefined = START; after; ) after = await next(store, after);
+}
+
+/**
+ * Runs an erasure of any size: messages that are too many for its transaction are erased before it.
+ * @param complete calls `eraseCustomer`
+ */
+export const eraseInSlices = <Result>(
+  scope: OrganizationScope,
+  id: string,
+  complete: () => Promise<Result>,
+): Promise<Result> =>
+  complete().catch(async (error) => {
+    if (!(error instanceof ManyMessages)) throw error;
+    await eraseMessages(scope, id);
+    return eraseInSlices(scope, id, complete);
   });

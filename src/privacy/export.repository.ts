@@ -26,7 +26,15 @@ import { OpportunityRecord } from '../opportunities/schema.ts';
 import { attachmentsOf, signAttachments } from '../quotes/attachments.repository.ts';
 import { quoteView } from '../quotes/repository.ts';
 import { Quote, QuoteAttachment } from '../quotes/schema.ts';
-import { findPerson, opportunitiesOf, type Person, quotesOf, threadsOf } from './ties.repository.ts';
+import { sameContacts } from './schema.ts';
+import {
+  findPerson,
+  findSameContacts,
+  opportunitiesOf,
+  type Person,
+  quotesOf,
+  threadsOf,
+} from './ties.repository.ts';
 
 /** Everything known of a person, read page by page while it is sent. */
 
@@ -56,6 +64,7 @@ export const CustomerExport = z
         }).meta({ id: 'ExportedConversation' }),
       )
       .describe('One for each thread, including every thread of a chain.'),
+    sameContacts: sameContacts(),
   })
   .meta({ id: 'CustomerExport' });
 
@@ -65,6 +74,8 @@ type Item = { id: string; body: Json<object> };
 
 const PAGE = 100;
 const MESSAGES = 500;
+/** Long messages come by few: an export keeps one page in memory. */
+const PAGE_BYTES = 256 * 1_024;
 
 const behind = (id: PgColumn, $: Params<Page>): SQL =>
   sql`(${$.after}::uuid is null or ${id} > ${$.after}::uuid)`;
@@ -103,72 +114,78 @@ type MessagePage = {
 
 type MessageItem = { body: Json<object>; createdAt: string; arrival: string };
 
+/** The reverse of the transcript index. */
+const OLDEST = sql`order by created_at nulls first, arrival nulls first`;
+
 const messagesStatement = unprepared(
   'customers.export_messages',
   ($: Params<MessagePage>): SQL<MessageItem> => sql`
     select message.arrival, ${isoTime(sql`message.created_at`)} as "createdAt", ${jsonRow(messageRecordFields)} as body
-    from (${fromStores(
-      messageRecordFields,
-      ({ conversationId, createdAt, arrival }) => sql`${conversationId} = ${$.conversationId}
-        and (${createdAt}, ${arrival}) > (${$.createdAt}::timestamptz, ${$.after}::bigint)
-        order by ${createdAt}, ${arrival} limit ${$.limit}`,
-    )}) message
-    order by message.created_at, message.arrival limit ${$.limit}`,
+    from (
+      select *, sum(octet_length(content)) over (${OLDEST}) - octet_length(content) as bytes_before
+      from (${fromStores(
+        messageRecordFields,
+        ({ conversationId, createdAt, arrival }) => sql`${conversationId} = ${$.conversationId}
+          and (${createdAt}, ${arrival}) > (${$.createdAt}::timestamptz, ${$.after}::bigint)
+          order by ${createdAt} nulls first, ${arrival} nulls first limit ${$.limit}`,
+      )}) message ${OLDEST} limit ${$.limit}) message
+    where bytes_before < ${sql.raw(String(PAGE_BYTES))} ${OLDEST}`,
 );
 
-async function* pages<Row>(limit: number, read: (last?: Row) => Promise<Row[]>): AsyncIterable<Row[]> {
+type Read<Row> = (last?: Row) => Promise<Row[]>;
+
+async function* pages<Row extends { body: Buffer }>(limit: number, read: Read<Row>): AsyncIterable<Row[]> {
   let page: Row[] = [];
   do {
     page = await read(page.at(-1));
     yield page;
-  } while (page.length === limit);
+  } while (page.length === limit || page.reduce((sum, { body }) => sum + body.length, 0) >= PAGE_BYTES);
 }
+
+const COMMA = Buffer.from(',');
 
 /** The entries of a JSON array, page by page. */
 async function* entries<Row>(
   rows: AsyncIterable<Row[]>,
-  textOf: (row: Row) => string | Promise<string>,
-): AsyncIterable<string> {
-  let comma = '';
+  bodyOf: (row: Row) => Buffer | Promise<Buffer>,
+): AsyncIterable<Buffer> {
+  let isFirst = true;
   for await (const page of rows) {
-    if (page.length === 0) return;
-    const texts: string[] = [];
-    for (const row of page) texts.push(await textOf(row));
-    yield comma + texts.join(',');
-    comma = ',';
+    const parts: Buffer[] = [];
+    for (const row of page) {
+      if (!isFirst) parts.push(COMMA);
+      parts.push(await bodyOf(row));
+      isFirst = false;
+    }
+    yield Buffer.concat(parts);
   }
 }
 
 /** The body without its closing bracket, so that fields can follow. */
-const open = (body: Json<unknown>): string => body.toString().slice(0, -1);
+const open = (body: Json<unknown>): Buffer => body.subarray(0, -1);
 
 async function* parts(
   scope: OrganizationScope,
   person: Person,
   [customer, ...others]: readonly Json<CustomerRecord>[],
   links: FileLinks,
-): AsyncIterable<string> {
+): AsyncIterable<string | Buffer> {
   const { db, organizationId } = scope;
   const tied = (statement: Statement<Item, Page>) =>
     pages(PAGE, (last?: Item) => db.read(statement, { ...person, after: last?.id ?? null, limit: PAGE }));
   const messagesOf = (conversationId: string) =>
     pages(MESSAGES, (last?: MessageItem) => {
       const { createdAt = '-infinity', arrival: after = '0' } = last ?? {};
-      return db.read(messagesStatement, {
-        organizationId,
-        conversationId,
-        createdAt,
-        after,
-        limit: MESSAGES,
-      });
+      const limit = MESSAGES;
+      return db.read(messagesStatement, { organizationId, conversationId, createdAt, after, limit });
     });
-  const withAttachments = async ({ id, body }: Item): Promise<string> => {
+  const withAttachments = async ({ id, body }: Item): Promise<Buffer> => {
     const attachments = await signAttachments(scope, await attachmentsOf(scope, id), links);
-    return `${open(body)},"attachments":${toJson(attachments)}}`;
+    return Buffer.concat([open(body), Buffer.from(`,"attachments":${toJson(attachments)}}`)]);
   };
 
   yield `{"exportedAt":"${new Date().toISOString()}","customer":${customer},"mergedCustomers":[${others.join()}],"opportunities":[`;
-  yield* entries(tied(opportunitiesStatement), ({ body }) => body.toString());
+  yield* entries(tied(opportunitiesStatement), ({ body }) => body);
   yield '],"quotes":[';
   yield* entries(tied(quotesStatement), withAttachments);
   yield '],"conversations":[';
@@ -176,22 +193,22 @@ async function* parts(
   for await (const page of tied(threadsStatement))
     for (const { id, body } of page) {
       yield `${comma}${open(body)},"messages":[`;
-      yield* entries(messagesOf(id), (message) => message.body.toString());
+      yield* entries(messagesOf(id), (message) => message.body);
       yield ']}';
       comma = ',';
     }
-  yield ']}';
+  yield `],"sameContacts":${JSON.stringify(await findSameContacts(scope, person))}}`;
 }
 
 /**
- * @returns the text of a `CustomerExport`, in parts
+ * @returns a `CustomerExport`, in parts
  * @throws CUSTOMER_NOT_FOUND before the first part
  */
 export async function exportCustomer(
   scope: OrganizationScope,
   id: string,
   links: FileLinks,
-): Promise<AsyncIterable<string>> {
+): Promise<AsyncIterable<string | Buffer>> {
   const person = await findPerson(scope, id);
   const others = person.customers.filter((other) => other !== id.toLowerCase());
   const records: Json<CustomerRecord>[] = [];

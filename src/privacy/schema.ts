@@ -21,11 +21,19 @@ export const ErasedCounts = z
   .meta({ id: 'ErasedCounts' });
 export type ErasedCounts = z.infer<typeof ErasedCounts>;
 
+export const sameContacts = () =>
+  z
+    .array(id())
+    .describe(
+      'Ids of other customers that have one of the contacts, or had it when they were archived, and are not erased: they may be the same person.',
+    );
+
 export const ErasedCustomer = z
   .object({
     id: field(id(), 'Opaque, immutable identifier.'),
     erasedAt: field(dateTime(), 'When the content was first erased.'),
     erased: field(ErasedCounts, 'The number of erased records, by kind.'),
+    sameContacts: sameContacts(),
   })
   .meta({ id: 'ErasedCustomer' });
 export type ErasedCustomer = z.infer<typeof ErasedCustomer>;

@@ -10,6 +10,7 @@ import {
   isId,
   LostRace,
   liveCustomers,
+  newestThreads,
   type OrganizationScope,
   opportunities,
   type Params,
@@ -20,8 +21,8 @@ import {
   unprepared,
 } from '../db/index.ts';
 
-/** A person: the ids of a customer and of everybody merged into it, and their contact keys. */
-export type Person = ContactKeys & { organizationId: string; customers: readonly string[] };
+/** A person: the ids of a customer and of everybody merged into it, and their contact keys. `id` is that of the survivor. */
+export type Person = ContactKeys & RecordKey & { customers: readonly string[] };
 
 const final = alias(customers, 'final');
 
@@ -32,8 +33,8 @@ const finalOf = ($: Params<RecordKey>): SQL => sql`
 
 const recordsStatement = unprepared(
   'customers.of_person',
-  ($: Params<RecordKey>): SQL<ContactKeys & { id: string }> => sql`
-    select ${customers.id}, ${customers.contactKeys} as "contactKeys" from ${customers}
+  ($: Params<RecordKey>): SQL<ContactKeys & { id: string; mergedInto: string | null }> => sql`
+    select ${customers.id}, ${customers.contactKeys} as "contactKeys", ${customers.mergedInto} as "mergedInto" from ${customers}
     where ${customers.organizationId} = ${$.organizationId}
       and (${customers.id} = (${finalOf($)}) or ${customers.mergedInto} = (${finalOf($)}))
     order by ${customers.id}`,
@@ -42,9 +43,11 @@ const recordsStatement = unprepared(
 /** @throws CUSTOMER_NOT_FOUND */
 export async function findPerson({ db, organizationId }: OrganizationScope, id: string): Promise<Person> {
   const records = isId(id) ? await db.read(recordsStatement, { organizationId, id }) : [];
-  if (records.length === 0) throw recordNotFound(liveCustomers, id);
+  const survivor = records.find(({ mergedInto }) => mergedInto === null);
+  if (!survivor) throw recordNotFound(liveCustomers, id);
   return {
     organizationId,
+    id: survivor.id,
     customers: records.map((record) => record.id),
     contactKeys: [...new Set(records.flatMap(({ contactKeys }) => contactKeys))],
   };
@@ -65,14 +68,12 @@ export const quotesOf = ($: Params<Person>): SQL => sql`
     where ${quotes.organizationId} = ${$.organizationId} and ${quotes.customerId} is null and ${quotes.opportunityId} = any(array(
       select ${opportunities.id} from ${opportunities} where ${opportunitiesOf($)}))))`;
 
-/**
- * Threads of the person, and threads without a customer in the same chains or with a contact of the person
- * that no other customer has.
- */
-export const threadsOf = ($: Params<Person>): SQL => sql`
-  ${conversations.organizationId} = ${$.organizationId}
-    and (${conversations.customerId} = any(${$.customers}::uuid[]) or ${conversations.customerId} is null)
-    and ${conversations.chainId} = any(array(
+const isTied = ($: Params<Person>): SQL =>
+  sql`(${conversations.customerId} = any(${$.customers}::uuid[]) or ${conversations.customerId} is null)`;
+
+/** Threads of the chains that have a thread of the person, or one without a customer whose contact no other customer has. */
+const threadsOfChains = ($: Params<Person>): SQL => sql`
+  ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = any(array(
       select ${conversations.chainId} from ${conversations}
       where ${conversations.organizationId} = ${$.organizationId} and ${conversations.customerId} = any(${$.customers}::uuid[])
       union
@@ -84,13 +85,36 @@ export const threadsOf = ($: Params<Person>): SQL => sql`
             and ${customerContactKeys.customerId} <> all(${$.customers}::uuid[])
             and ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key)))`;
 
+/** Of these chains, the threads of no other customer. */
+export const threadsOf = ($: Params<Person>): SQL => sql`${threadsOfChains($)} and ${isTied($)}`;
+
+const sameContactsStatement = unprepared(
+  'customers.same_contacts',
+  ($: Params<Person>): SQL<{ id: string }> => sql`
+    select coalesce(${customers.mergedInto}, ${customers.id}) as id from ${customers}
+    where ${customers.organizationId} = ${$.organizationId} and ${customers.id} <> all(${$.customers}::uuid[])
+      and ${customers.archivedAt} is not null and ${customers.contactKeys} && ${$.contactKeys}::text[]
+    union
+    select ${customerContactKeys.customerId} from ${customerContactKeys} join ${sentContacts($)}
+      on ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
+    where ${customerContactKeys.organizationId} = ${$.organizationId} and ${customerContactKeys.customerId} <> all(${$.customers}::uuid[])
+    order by id`,
+);
+
+/** The ids of other customers that have one of the contacts, or had it when they were archived. */
+export const findSameContacts = async ({ db }: OrganizationScope, person: Person): Promise<string[]> =>
+  (await db.read(sameContactsStatement, person)).map(({ id }) => id);
+
 type Found = { id: string };
 export type Ids = { organizationId: string; ids: readonly string[] };
 
+/** With the newest thread of each chain, which lists show. */
 const lockThreadsStatement = unprepared(
   'customers.lock_threads',
-  ($: Params<Person>): SQL<Found> => sql`
-    select ${conversations.id} from ${conversations} where ${threadsOf($)} order by ${conversations.id} for no key update`,
+  ($: Params<Person>): SQL<Found & { isTied: boolean }> => sql`
+    select ${conversations.id}, ${isTied($)} as "isTied" from ${conversations}
+    where ${threadsOfChains($)} and (${isTied($)} or ${newestThreads.visible})
+    order by ${conversations.id} for no key update`,
 );
 
 const lockOpportunitiesStatement = unprepared(
@@ -100,11 +124,10 @@ const lockOpportunitiesStatement = unprepared(
     order by ${opportunities.id} for no key update`,
 );
 
-/** `for update` keeps files from being attached until the transaction ends. */
 const lockQuotesStatement = unprepared(
   'customers.lock_quotes',
   ($: Params<Person>): SQL<Found> => sql`
-    select ${quotes.id} from ${quotes} where ${quotesOf($)} order by ${quotes.id} for update`,
+    select ${quotes.id} from ${quotes} where ${quotesOf($)} order by ${quotes.id} for no key update`,
 );
 
 /** Until the transaction ends, no record can name one of these customers: the trigger `follow_merge` takes the same locks, shared. */
@@ -125,6 +148,13 @@ const lockRecordsStatement = unprepared(
     order by ${customers.id} for no key update`,
 );
 
+/** Locks the threads tied to the person until the transaction ends. */
+export async function lockThreads({ db, organizationId }: OrganizationScope, person: Person): Promise<Ids> {
+  await db.write(holdChainsStatement, { organizationId });
+  const locked = await db.write(lockThreadsStatement, person);
+  return { organizationId, ids: locked.filter(({ isTied }) => isTied).map(({ id }) => id) };
+}
+
 /**
  * Locks everything tied to the person until the transaction ends, in the order of src/db/README.md.
  * @param others more customers to lock
@@ -140,14 +170,13 @@ export async function lockPerson(
     organizationId,
     ids: (await db.write(statement, person)).map(({ id }) => id),
   });
-  await db.write(holdChainsStatement, { organizationId });
-  const threads = await lock(lockThreadsStatement);
+  const threads = await lockThreads(scope, person);
   const itsOpportunities = await lock(lockOpportunitiesStatement);
   const itsQuotes = await lock(lockQuotesStatement);
   const records = { organizationId, ids: [...person.customers, ...others] };
   await db.write(holdNamesStatement, records);
   await db.write(lockRecordsStatement, records);
-  const now = await findPerson(scope, person.customers[0] ?? '');
+  const now = await findPerson(scope, person.id);
   if (!isDeepStrictEqual(now, person)) throw new LostRace('The person was changed by somebody else.');
   return { threads, opportunities: itsOpportunities, quotes: itsQuotes };
 }

@@ -200,6 +200,20 @@ export const rareSteps = (): Step[] => {
     { agency: 0, job: 'purge' },
     { agency: 0, sql: 'delete', of: first('products'), text: '' },
     { agency: 0, job: 'compare' },
+    // The customer of a quote is another one than that of its opportunity.
+    ...[0, 1].flatMap((n) => {
+      const id = [three, four][n] as string;
+      const customerId = [first('customers'), { choose: 'customers', n: 1 }];
+      return [
+        send('PUT ~/opportunities/{opportunityId}', [id], { salesStage: 'new', customerId: customerId[n] }),
+        send('PUT ~/quotes/{quoteId}', [id], {
+          title: 'x',
+          status: 'draft',
+          opportunityId: id,
+          customerId: customerId[1 - n],
+        }),
+      ];
+    }),
     // Archived customers are restored, except erased and merged ones; merged ones not even when their contacts are free again.
     send('POST ~/customers/{customerId}/erase', [first('customers')]),
     ...[0, 1].map((n) =>

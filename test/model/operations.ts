@@ -197,7 +197,10 @@ export const OPERATIONS: Record<string, Operation> = {
   [`POST ${BELOW}/customers/{customerId}/erase`]: {
     ...customerRecord,
     write: eraseCustomer,
-    response: ({ erasures }, { id }) => erasures[id],
+    response: ({ erasures }, { id }) => ({
+      ...erasures[id],
+      sameContacts: erasures[id]?.sameContacts.filter((other: string) => !erasures[other]),
+    }),
   },
   ...owned('pipeline-stages/{pipelineStageId}', 'stages', 'PipelineStage'),
   ...owned('team-members/{teamMemberId}', 'members', 'TeamMember'),

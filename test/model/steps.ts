@@ -310,28 +310,51 @@ const ABOUT_ONE = [
   ],
 ];
 
+/** An erasure beside writes of the person, and of records that may be the person's. */
+const ABOUT_ONE_PERSON = [
+  `POST ${BELOW}/customers/{customerId}/erase`,
+  'PATCH /v1/customers/{customerId}',
+  'DELETE /v1/customers/{customerId}',
+  `PATCH ${BELOW}/opportunities/{opportunityId}`,
+  `PATCH ${BELOW}/quotes/{quoteId}`,
+  `PATCH ${BELOW}/conversations/{conversationId}`,
+  `POST ${BELOW}/conversations/{conversationId}/messages`,
+];
+
+/** A reference is looked up before the write, which may come after the erasure of what it refers to. */
+const withoutReferences = ({ customerId, opportunityId, contact, channel, rotatedFrom, ...body }: Fields) =>
+  body;
+
 /** Two or three requests about one record at the same time. Their connections stay open. */
 const competing = fc
   .record({
-    names: fc.constantFrom(...ABOUT_ONE),
+    names: fc.constantFrom(...ABOUT_ONE, ABOUT_ONE_PERSON, ABOUT_ONE_PERSON),
     agency: fc.constantFrom(0 as const, 1 as const),
     n: fc.nat({ max: 999 }),
     // All clients have read the same version.
     isConditional: fc.boolean(),
   })
   .chain(({ names, agency, n, isConditional }) =>
-    fc.array(fc.oneof(...names.map(requestOf)), { minLength: 2, maxLength: 3 }).map(
-      (requests): Step => ({
-        agency,
-        competing: requests.map((request) => ({
-          ...request,
+    fc
+      .tuple(
+        requestOf(names[0] as string),
+        fc.array(fc.oneof(...names.map(requestOf)), { minLength: 1, maxLength: 2 }),
+      )
+      .map(([first, others]) => [first, ...others])
+      .map(
+        (requests): Step => ({
           agency,
-          ids: request.ids.map((id, index) => (index === 0 ? { ...id, n } : id)),
-          isDisconnected: false,
-          precondition: isConditional && OPERATIONS[request.name]?.current ? 'current' : request.precondition,
-        })),
-      }),
-    ),
+          competing: requests.map((request) => ({
+            ...request,
+            agency,
+            ids: request.ids.map((id, index) => (index === 0 ? { ...id, n } : id)),
+            body: names === ABOUT_ONE_PERSON ? withoutReferences(request.body) : request.body,
+            isDisconnected: false,
+            precondition:
+              isConditional && OPERATIONS[request.name]?.current ? 'current' : request.precondition,
+          })),
+        }),
+      ),
   );
 
 /** Some steps while one organization is closed. */

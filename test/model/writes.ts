@@ -508,6 +508,19 @@ export function nameFromThread(organization: Organization, id: string, old: Row 
     : organization;
 }
 
+/** Changes of a transcript move `updatedAt` of its thread, and of the newest thread of the chain. */
+function withTouched(organization: Organization, ids: readonly string[]): Organization {
+  const { conversations } = organization;
+  const chains = ids.map((id) => conversations[id]?.chainId);
+  const touched = Object.values(conversations).filter(
+    ({ id, chainId, continuedBy }) => ids.includes(id) || (continuedBy === null && chains.includes(chainId)),
+  );
+  return withRows(
+    organization,
+    touched.map((thread) => ['conversations', { ...thread, updatedAt: NOW }]),
+  );
+}
+
 const DELIVERED_BY_WHATSAPP = ['providerMessageId', 'status', 'statusAt', 'templateName'];
 
 /** Fields of a delivery that the conversation's channel does not have. */
@@ -539,8 +552,15 @@ export const putMessages: Write = (organization, { id, childId, body, generated 
       delivery: only(delivery, (field) => delivery[field] !== null),
     };
   }
+  const isChanged = batch.some(({ id: message }) => {
+    const [old, row] = [organization.messages, messages].map((all) => ({
+      ...all[`${id} ${message}`],
+      delivery: null,
+    }));
+    return !isDeepStrictEqual(old, row);
+  });
   const counted = withRow({ ...organization, messages }, 'conversations', { ...thread, messageCount });
-  return withLatestMessage(counted, thread.chainId);
+  return withTouched(withLatestMessage(counted, thread.chainId), isChanged ? [id] : []);
 };
 
 /** Erasing a person. */
@@ -550,7 +570,12 @@ const LEADING_DATE = /^\d{4}-\d\d-\d\d/;
 /** What an erasure writes over the texts of a record. */
 const ERASED = {
   customers: ({ archivedAt }: Row) => ({ ...blank('CustomerUpdate'), archivedAt: archivedAt ?? NOW }),
-  conversations: () => ({ contact: '', contactName: null, contactKey: null }),
+  conversations: ({ customerId }: Row, survivor: string) => ({
+    contact: '',
+    contactName: null,
+    contactKey: null,
+    customerId: customerId ?? survivor,
+  }),
   opportunities: ({ checkInDate }: Row) => ({
     title: null,
     shortRef: null,
@@ -600,10 +625,14 @@ function recordsOf(organization: Organization, customer: Row): Record<ErasedKind
 }
 
 export const eraseCustomer: Write = (organization, { id, generated: { erasedAt } }) => {
-  const records = recordsOf(organization, organization.customers[id] as Row);
+  const customer = organization.customers[id] as Row;
+  const records = recordsOf(organization, customer);
   const kinds = Object.keys(ERASED) as ErasedKind[];
   const rows = kinds.flatMap((kind) =>
-    records[kind].map((row): [Kind, Row] => [kind, { ...row, ...ERASED[kind](row) }]),
+    records[kind].map((row): [Kind, Row] => [
+      kind,
+      { ...row, ...ERASED[kind](row, customer.mergedInto ?? id) },
+    ]),
   );
   const [customerIds, threadIds, quoteIds] = (['customers', 'conversations', 'quotes'] as const).map((kind) =>
     records[kind].map((row) => row.id),
@@ -616,27 +645,42 @@ export const eraseCustomer: Write = (organization, { id, generated: { erasedAt }
     });
   const files = attachmentsOf(organization, quoteIds).map((attachment) => attachment.id);
   const { replays } = organization;
-  // A response with a signed link is stored encrypted, so that no id is found in it.
-  const personal = Object.keys(replays).filter((name) =>
-    [...customerIds, ...quoteIds].some((personalId) => replays[name]?.text.includes(personalId)),
-  );
+  const personal = Object.keys(replays).filter((name) => {
+    const { text } = replays[name] as { text: string };
+    const { id, customerId } = JSON.parse(text);
+    return [...customerIds, ...quoteIds].some(
+      (one) => name.includes(one) || one === id || one === customerId,
+    );
+  });
 
   // A record that had nothing to erase does not count.
   const countOf = (kind: Kind) =>
     rows.filter(([of, row]) => of === kind && !isDeepStrictEqual(organization[kind][row.id], row)).length;
   const contacts = records.customers.flatMap((row) => row.contacts as Fields[]);
+  const sameContacts = Object.values(organization.customers)
+    .filter(
+      (row) =>
+        !customerIds.includes(row.id) &&
+        row.contacts.some((contact: Fields) => contacts.some(isContact(contact.identifierType, contact.key))),
+    )
+    .map((row) => row.mergedInto ?? row.id);
+  const changed = messages.filter(
+    ([name, message]) => !isDeepStrictEqual(organization.messages[name], message),
+  );
   const erased = {
     contacts: new Set(contacts.map(({ identifierType, key }) => `${identifierType} ${key}`)).size,
     conversations: countOf('conversations'),
-    messages: messages.filter(([name, message]) => !isDeepStrictEqual(organization.messages[name], message))
-      .length,
+    messages: changed.length,
     opportunities: countOf('opportunities'),
     quotes: countOf('quotes'),
     attachments: files.length,
     replays: personal.length,
   };
-  const erasures = customerIds.map((customerId) => [customerId, { id: customerId, erasedAt, erased }]);
-  return withRows(
+  const erasures = customerIds.map((customerId) => [
+    customerId,
+    { id: customerId, erasedAt, erased, sameContacts: [...new Set(sameContacts)].sort() },
+  ]);
+  const after = withRows(
     {
       ...organization,
       messages: { ...organization.messages, ...Object.fromEntries(messages) },
@@ -645,5 +689,9 @@ export const eraseCustomer: Write = (organization, { id, generated: { erasedAt }
       erasures: { ...Object.fromEntries(erasures), ...organization.erasures },
     },
     rows,
+  );
+  return withTouched(
+    after,
+    changed.map(([, { conversationId }]) => conversationId),
   );
 };

@@ -1,5 +1,5 @@
 import { isNull, sql } from 'drizzle-orm';
-import { index, json, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { index, integer, json, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import { id, organizationId, record, searchDocument, texts, timestamp } from './columns.ts';
 import { primary, recordKeys, searchKeys, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
@@ -31,6 +31,11 @@ export const customers = pgTable(
     index('customers_archived_idx')
       .on(table.organizationId, table.archivedAt.desc(), table.id.desc())
       .where(sql`archived_at is not null`),
+    // With the same contacts as a person who is erased.
+    index('customers_archived_contacts_idx')
+      .using('gin', table.organizationId, table.contactKeys)
+      .with({ fastupdate: true, gin_pending_list_limit: 512 })
+      .where(sql`archived_at is not null`),
     index('customers_merged_into_idx')
       .on(table.organizationId, table.mergedInto)
       .where(sql`merged_into is not null`),
@@ -60,8 +65,13 @@ export const erasures = pgTable(
   {
     organizationId: organizationId(),
     customerId: uuid('customer_id').notNull(),
-    erasedAt: timestamp('erased_at').notNull().default(sql`now()`),
+    /** Null until the first erasure is complete. */
+    erasedAt: timestamp('erased_at').default(sql`now()`),
     erased: json('erased').$type<Record<string, number>>().notNull(),
+    /** Other customers that had one of the contacts. */
+    sameContacts: uuid('same_contacts').array(),
+    /** Messages that an erasure has erased before the transaction that completes it; null if none has begun. */
+    pendingMessages: integer('pending_messages'),
   },
   (table) => [
     primaryKey({ name: 'erasures_pkey', columns: [table.organizationId, table.customerId] }),
