@@ -19,8 +19,11 @@ export type ApiDescription = {
   otherCodes: ErrorCode[];
 };
 
+type Content = Record<string, { schema: { $ref?: string }; example?: unknown }>;
+
 type Operation = {
   operationId: string;
+  requestBody?: { content: Content };
   parameters?: { name: string; required?: boolean; example?: unknown }[];
   responses: Record<string, object>;
 };
@@ -40,6 +43,8 @@ const toJsonSchema = createJsonSchemaTransform({ skipList: [] });
 const NOT_MODIFIED = { description: 'Not modified: the response has a tag of If-None-Match.' };
 
 const TAG_SEGMENT = /\/v1(?:\/organizations\/:organizationId)?\/([^/]+)/;
+
+const exampleOf = (schema: Schema | undefined): unknown => (schema?.examples as unknown[] | undefined)?.[0];
 
 /** Adds the errors and headers of each operation, and moves shared parameters to the components. */
 function complete(
@@ -65,6 +70,9 @@ function complete(
         if (isShared) parameters[name] ??= parameter;
         return isDeepStrictEqual(parameters[name], parameter) ? referTo('parameters', name) : parameter;
       });
+      // Importers such as Postman's read the example of the media type only.
+      for (const media of Object.values(operation.requestBody?.content ?? {}))
+        media.example ??= exampleOf(components.schemas[media.schema.$ref?.split('/').at(-1) ?? '']);
       Object.assign(operation, { parameters: [...own, ...requestHeadersOf(method, isTagged)] });
       for (const [status, response] of Object.entries(operation.responses))
         Object.assign(response, { headers: responseHeadersOf(Number(status), kind) });

@@ -4,6 +4,7 @@ import { describedApp, generatedDocuments } from '../../tools/generated-document
 import {
   type Document,
   declaredCodes,
+  exampleOf,
   INTERNAL,
   operationsOf,
   PUBLIC,
@@ -201,6 +202,9 @@ describe.each(operations)('$name', ({ path, method, operation }) => {
     expect(inPath).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
     const hasBody = method === 'POST' || method === 'PATCH';
     expect(requestBody).toEqual(hasBody ? expect.objectContaining({ required: true }) : undefined);
+    // Importers such as Postman's use the example of the media type only.
+    for (const media of Object.values(requestBody?.content ?? {}))
+      expect(media).toMatchObject({ example: exampleOf(media.schema ?? {}) });
   });
 
   test('describes each response, and has a named schema for it', () => {
