@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { CatalogProductCreate, CatalogProductDashboardUpdate } from '../src/catalog/schema.ts';
+import type { CatalogProductCreate, CatalogProductRecordUpdate } from '../src/catalog/schema.ts';
 import type { ConversationMessageImport, ConversationPut } from '../src/conversations/schema.ts';
 import type { CustomerCreate } from '../src/customers/schema.ts';
 import type { OpportunityPut } from '../src/opportunities/schema.ts';
@@ -25,7 +25,7 @@ type Fields = {
   organization: { name: string };
   member: TeamMemberPut & Past;
   stage: PipelineStagePut;
-  product: CatalogProductCreate & Partial<Omit<CatalogProductDashboardUpdate, 'variants'>> & Past;
+  product: CatalogProductCreate & Partial<Omit<CatalogProductRecordUpdate, 'variants'>> & Past;
   /** With the names of the contacts, from conversations. */
   customer: CustomerCreate & Past & { names: (string | null)[] };
   opportunity: Omit<OpportunityPut, 'agentTemperature'> & Past;

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { productView } from '../src/catalog/repository.ts';
-import { CatalogProductDashboardUpdate, CatalogProductUpdate } from '../src/catalog/schema.ts';
+import { CatalogProductRecordUpdate } from '../src/catalog/schema.ts';
 import { variantOf } from '../src/catalog/variants.ts';
 import { randomBase62 } from '../src/contract/base62.ts';
 import { putConversation, threadView } from '../src/conversations/chains.repository.ts';
@@ -52,8 +52,7 @@ const insertMember = defineCreate(
 const insertProduct = defineCreate(
   productView,
   {
-    ...columnsOf(CatalogProductUpdate, products),
-    ...columnsOf(CatalogProductDashboardUpdate, products),
+    ...columnsOf(CatalogProductRecordUpdate, products),
     ...dates(products),
   },
   'demo.products',

@@ -1,8 +1,13 @@
 import { authenticate, rejectBeyondKey } from './api-keys/authentication.ts';
 import type { KeyCache } from './api-keys/cache.ts';
-import { catalogRoutes } from './catalog/routes.ts';
-import { conversationRoutes } from './conversations/routes.ts';
-import { customerRoutes } from './customers/routes.ts';
+import { catalogRoutes, publicCatalog } from './catalog/routes.ts';
+import {
+  conversationRoutes,
+  publicConversations,
+  publicTranscripts,
+  transcriptRoutes,
+} from './conversations/routes.ts';
+import { customerRoutes, publicCustomers } from './customers/routes.ts';
 import type { Database } from './db/index.ts';
 import type { FileLinks, LinkSecrets } from './files/links.ts';
 import { rejectFloods } from './http/admission.ts';
@@ -15,12 +20,12 @@ import { showKnownValues } from './mcp/known-values.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { PUBLIC_API } from './openapi/description.ts';
 import { describeApi } from './openapi/document.ts';
-import { opportunityRoutes } from './opportunities/routes.ts';
+import { opportunityRoutes, publicOpportunities } from './opportunities/routes.ts';
 import { downloadRoutes } from './quotes/download.ts';
-import { quoteRoutes } from './quotes/routes.ts';
+import { attachmentRoutes, publicQuotes, quoteRoutes } from './quotes/routes.ts';
 import { type Publisher, published } from './reference/publish.ts';
 import { referenceRoutes } from './reference/routes.ts';
-import { teamRoutes } from './team/routes.ts';
+import { publicTeam, teamRoutes } from './team/routes.ts';
 
 export type AppOptions = HttpServerOptions & {
   db: Database;
@@ -53,12 +58,14 @@ export async function buildApp(options: AppOptions) {
       rejectBeyondKey(v1);
       rejectFloods(v1, db);
       showKnownValues(v1);
-      v1.register(catalogRoutes);
-      v1.register(customerRoutes);
-      v1.register(opportunityRoutes);
-      v1.register(conversationRoutes);
-      v1.register(quoteRoutes, { links });
-      v1.register(teamRoutes);
+      v1.register(catalogRoutes(publicCatalog));
+      v1.register(customerRoutes(publicCustomers));
+      v1.register(opportunityRoutes(publicOpportunities));
+      v1.register(conversationRoutes(publicConversations));
+      v1.register(transcriptRoutes, publicTranscripts);
+      v1.register(quoteRoutes(publicQuotes));
+      v1.register(attachmentRoutes, { links });
+      v1.register(teamRoutes(publicTeam));
       done();
     },
     { prefix: '/v1' },

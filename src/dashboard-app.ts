@@ -1,7 +1,14 @@
 import { apiKeyRoutes } from './api-keys/dashboard.ts';
-import { catalogDashboardRoutes } from './catalog/dashboard.ts';
-import { conversationDashboardRoutes } from './conversations/dashboard.ts';
-import { customerDashboardRoutes } from './customers/dashboard.ts';
+import { catalogRecords } from './catalog/dashboard.ts';
+import { catalogRoutes } from './catalog/routes.ts';
+import {
+  conversationDashboardRoutes,
+  conversationRecords,
+  transcriptRecords,
+} from './conversations/dashboard.ts';
+import { conversationRoutes, transcriptRoutes } from './conversations/routes.ts';
+import { customerDashboardRoutes, customerRecords } from './customers/dashboard.ts';
+import { customerRoutes } from './customers/routes.ts';
 import { authenticateDashboard } from './dashboard/authentication.ts';
 import { DASHBOARD_API } from './dashboard/description.ts';
 import type { Database } from './db/index.ts';
@@ -13,14 +20,17 @@ import type { Metrics } from './http/metrics.ts';
 import { linkPages } from './http/pages.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
 import { describeApi } from './openapi/document.ts';
-import { opportunityDashboardRoutes } from './opportunities/dashboard.ts';
+import { opportunityRecords } from './opportunities/dashboard.ts';
+import { opportunityRoutes } from './opportunities/routes.ts';
 import { openOrganization, organizationRoutes } from './organizations/dashboard.ts';
 import { pipelineStageRoutes } from './pipeline-stages/dashboard.ts';
 import { privacyDashboardRoutes } from './privacy/dashboard.ts';
-import { quoteDashboardRoutes } from './quotes/dashboard.ts';
+import { quoteDashboardRoutes, quoteParams, quoteRecords } from './quotes/dashboard.ts';
+import { attachmentRoutes, quoteRoutes } from './quotes/routes.ts';
 import { type Publisher, published } from './reference/publish.ts';
 import { referenceRoutes } from './reference/routes.ts';
-import { teamDashboardRoutes } from './team/dashboard.ts';
+import { teamMemberRecords, teamRecords } from './team/dashboard.ts';
+import { teamMemberRoutes, teamRoutes } from './team/routes.ts';
 
 export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeout'> & {
   db: Database;
@@ -56,13 +66,19 @@ export async function buildDashboardApp(options: DashboardOptions) {
         (organization, _options, done) => {
           openOrganization(organization, db);
           organization.register(apiKeyRoutes, { now });
-          organization.register(catalogDashboardRoutes, { now });
+          organization.register(catalogRoutes(catalogRecords));
+          organization.register(customerRoutes(customerRecords));
           organization.register(customerDashboardRoutes);
           organization.register(privacyDashboardRoutes, { storage, links });
           organization.register(pipelineStageRoutes);
-          organization.register(teamDashboardRoutes);
-          organization.register(opportunityDashboardRoutes);
+          organization.register(teamRoutes(teamRecords));
+          organization.register(teamMemberRoutes(teamMemberRecords));
+          organization.register(opportunityRoutes(opportunityRecords));
+          organization.register(conversationRoutes(conversationRecords));
+          organization.register(transcriptRoutes, transcriptRecords);
           organization.register(conversationDashboardRoutes);
+          organization.register(quoteRoutes(quoteRecords));
+          organization.register(attachmentRoutes, { links, params: quoteParams });
           organization.register(quoteDashboardRoutes, { storage, links, now });
           done();
         },

@@ -8,7 +8,7 @@ import { fillOrganization } from '../demo/fill.ts';
 import { loadDemo } from '../demo/load.ts';
 import { demoRecords } from '../demo/records.ts';
 import { hashKey } from '../src/api-keys/api-key.ts';
-import { CatalogProductCreate, CatalogProductDashboardUpdate } from '../src/catalog/schema.ts';
+import { CatalogProductRecordCreate } from '../src/catalog/schema.ts';
 import { ConversationMessagesImport, ConversationPut } from '../src/conversations/schema.ts';
 import { CustomerCreate } from '../src/customers/schema.ts';
 import { newId, scopeTo } from '../src/db/index.ts';
@@ -229,10 +229,7 @@ describe('the agency', () => {
         organization: z.object({ name: z.string() }),
         member: TeamMemberPut.extend(past),
         stage: PipelineStagePut,
-        product: CatalogProductCreate.extend({
-          ...CatalogProductDashboardUpdate.omit({ variants: true }).shape,
-          ...past,
-        }),
+        product: CatalogProductRecordCreate.safeExtend(past),
         customer: CustomerCreate.extend({ names: z.array(z.string().nullable()), ...past }),
         opportunity: OpportunityPut.extend(past),
         conversation: ConversationPut.extend(ConversationMessagesImport.shape),

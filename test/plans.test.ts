@@ -2,9 +2,9 @@ import { getTableName } from 'drizzle-orm';
 import { toSnakeCase } from 'drizzle-orm/casing';
 import pg, { type QueryConfig } from 'pg';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { getCatalogProduct, listArchivedCatalogProducts } from '../src/catalog/repository.ts';
+import { catalogProductRecord, getCatalogProduct } from '../src/catalog/repository.ts';
 import { getTranscript } from '../src/conversations/messages.repository.ts';
-import { listArchivedCustomers } from '../src/customers/archived.repository.ts';
+import { customerRecord } from '../src/customers/archived.repository.ts';
 import { getCustomer } from '../src/customers/repository.ts';
 import type { OrganizationScope } from '../src/db/index.ts';
 import type { FileLinks } from '../src/files/links.ts';
@@ -55,7 +55,7 @@ const PLANNED_LISTS: PlannedList[] = [
   }),
   {
     operation: 'listArchivedCatalogProducts',
-    read: (scope, query) => listArchivedCatalogProducts(scope, query, IN_2025),
+    read: (scope, query) => catalogProductRecord.list(scope, { ...query, archived: 'true' }),
     filters: {},
   },
 ];
@@ -262,7 +262,8 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
     const reads: Record<string, Read> = {
       export: async (scope) => Array.fromAsync(await exportCustomer(scope, id, links)),
       erasure: (scope) => eraseCustomer(scope, id),
-      'list of the archived': (scope) => listArchivedCustomers(scope, { limit: LIMIT, offset: 0 }),
+      'list of the archived': (scope) =>
+        customerRecord.list(scope, { limit: LIMIT, offset: 0, archived: 'true' }),
       merge: (scope) => mergeCustomer(scope, id, { from: recordId('customer', AGENCY, 6) }),
     };
     const found = {

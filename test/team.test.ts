@@ -39,8 +39,9 @@ test('the story of a team member: the dashboard writes them, an integration list
 
   // List: oldest members first.
   const ivan = await member(agency, { name: 'Iván Soto' });
+  const { archivedAt: _, ...lucy } = changed.body;
   expect((await agency.get('/v1/team')).body).toEqual({
-    data: [changed.body, ivan],
+    data: [lucy, ivan],
     pagination: { limit: 25, offset: 0, total: 2 },
   });
   expect((await agency.get('/v1/team?limit=1&offset=1')).body).toEqual({
@@ -75,5 +76,5 @@ test('a PATCH is applied to a member that is archived before it and restored bef
   const scope = { ...agency.scope, db: { ...db, write } };
   const changed = parseJson(await teamMemberRecord.update(scope, id, { name: 'Mariana' }));
   expect(changed).toMatchObject({ id, name: 'Mariana' });
-  expect((await agency.get('/v1/team')).body.data).toEqual([changed]);
+  expect(changed).toMatchObject((await agency.get('/v1/team')).body.data[0]);
 });

@@ -1,5 +1,4 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { OrganizationParams } from '../dashboard/params.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { json } from '../openapi/responses.ts';
@@ -31,7 +30,6 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         operationId: 'issueApiKey',
         summary: 'Issue a key',
         description: 'Issues a key of this organization for /v1. No other response shows the key.',
-        params: OrganizationParams,
         body: ApiKeyCreate,
         response: { 201: json(IssuedApiKey, 'The key, shown only in this response.') },
       },
@@ -47,7 +45,6 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         operationId: 'listApiKeys',
         summary: 'List keys',
         description: 'The keys of the organization, newest first, including revoked and expired keys.',
-        params: OrganizationParams,
         querystring: ApiKeyListQuery,
         response: { 200: json(ApiKeyList, 'A page of keys.') },
       },

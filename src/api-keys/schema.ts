@@ -1,6 +1,15 @@
 import { z } from 'zod';
-import { dateTime, id, integer, optionalBody, page, pageQuery, text, timestamp } from '../contract/fields.ts';
-import { knownParams } from '../dashboard/params.ts';
+import {
+  dateTime,
+  id,
+  integer,
+  optionalBody,
+  page,
+  pageQuery,
+  pathId,
+  text,
+  timestamp,
+} from '../contract/fields.ts';
 import { PARTS } from '../openapi/description.ts';
 
 const access = () => z.enum(['write', 'read', 'create']);
@@ -93,7 +102,7 @@ export const IssuedApiKey = ApiKey.extend({
 
 export const ApiKeyList = page(ApiKey).meta({ id: 'ApiKeyList' });
 
-export const ApiKeyParams = knownParams('apiKeyId', 'Id of the key.');
+export const ApiKeyParams = z.object({ apiKeyId: pathId('Id of the key.') });
 
 const Rotation = z
   .object({

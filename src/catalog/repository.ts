@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { ApiError } from '../contract/errors.ts';
-import { text } from '../contract/fields.ts';
 import {
+  archivedOf,
   changeFilters,
   columnsOf,
   contains,
@@ -13,6 +13,7 @@ import {
   defineList,
   defineLockedGet,
   definePurge,
+  defineRecordList,
   defineRestore,
   equals,
   fieldsOf,
@@ -23,18 +24,17 @@ import {
   newestFirst,
   newId,
   type OrganizationScope,
-  type Page,
-  type Params,
   products,
+  tableName,
+  type View,
 } from '../db/index.ts';
-import { RETENTION_DAYS, retainedSince } from './retention.ts';
+import { RETENTION_DAYS } from './retention.ts';
 import {
   CatalogProduct,
-  type CatalogProductCreate,
-  CatalogProductDashboardUpdate,
   CatalogProductListQuery,
-  CatalogProductUpdate,
-  RestorableCatalogProduct,
+  CatalogProductRecord,
+  type CatalogProductRecordCreate,
+  CatalogProductRecordUpdate,
 } from './schema.ts';
 import { patchedVariants, variantOf } from './variants.ts';
 
@@ -43,44 +43,78 @@ export const productView = {
   fields: fieldsOf(CatalogProduct, products, { variants: products.variants }),
 };
 
-const productColumns = columnsOf(CatalogProductUpdate, products);
+/** In hours: a day of PostgreSQL has 23 or 25 hours when its time zone changes the clock. */
+const RETENTION = sql.raw(`interval '${RETENTION_DAYS * 24} hours'`);
 
-const productFilters = {
-  ...changeFilters,
-  budgetTier: equals('budgetTier'),
-  destination: hasEntry('destinations'),
-  externalReferenceCode: equals('externalReferenceCode'),
-  query: contains(),
-  status: equals('status'),
-  type: equals('type'),
+const isRestorable = sql`${products.archivedAt} >= now() - ${RETENTION}`;
+
+const recordView = {
+  ...liveProducts,
+  fields: fieldsOf(CatalogProductRecord, products, {
+    variants: products.variants,
+    archivedAt: products.archivedAt,
+    purgeAt: isoTime(sql`(${products.archivedAt} + ${RETENTION})`),
+  }),
 };
 
-export const listCatalogProducts = defineList(productView, {
+const lists = {
   query: CatalogProductListQuery,
   order: newestFirst('updatedAt'),
-  filters: productFilters,
-});
+  filters: {
+    ...changeFilters,
+    budgetTier: equals('budgetTier'),
+    destination: hasEntry('destinations'),
+    externalReferenceCode: equals('externalReferenceCode'),
+    query: contains(),
+    status: equals('status'),
+    type: equals('type'),
+  },
+};
 
-/** @throws CATALOG_PRODUCT_NOT_FOUND */
-export const getCatalogProduct = defineGet(productView);
+export const listCatalogProducts = defineList(productView, lists);
 
-/** @throws CATALOG_PRODUCT_NOT_FOUND */
-export const lockCatalogProduct = defineLockedGet(productView);
+/** The fields of both APIs have columns; the schemas of a route say which it takes. */
+const columns = columnsOf(CatalogProductRecordUpdate, products);
 
-const createProduct = defineCreate(productView, { ...productColumns, variants: products.variants });
+/** The functions throw CATALOG_PRODUCT_NOT_FOUND; those that write VALIDATION_FAILED if the product would be too large. */
+function defineProducts<T extends CatalogProduct>(view: View<T>, name = tableName(view)) {
+  const get = defineGet(view, `${name}.get`);
+  const patch = defineBoundedUpdate(view, 'product', columns, name);
+  const insert = defineCreate(view, columns, `${name}.create`);
+  return {
+    get,
+    lock: defineLockedGet(view, `${name}.get`),
+    create: (
+      scope: OrganizationScope,
+      { variants, ...product }: CatalogProductRecordCreate,
+      id = newId(),
+    ): Promise<Json<T>> =>
+      createBounded(scope, 'product', { ...product, variants }, (within) =>
+        insert(within, id, { ...product, variants: variants.map(variantOf) }),
+      ),
+    /** @throws VALIDATION_FAILED also for variants that do not match the stored ones */
+    update: (
+      scope: OrganizationScope,
+      id: string,
+      { variants, ...fields }: CatalogProductRecordUpdate,
+    ): Promise<Json<T>> =>
+      patch(
+        scope,
+        id,
+        fields,
+        variants
+          ? ({ variants: stored }) => ({ ...fields, variants: patchedVariants(variants, stored) })
+          : fields,
+      ),
+  };
+}
 
-/** @throws VALIDATION_FAILED if the product would be too large */
-export const createCatalogProduct = (
-  scope: OrganizationScope,
-  { variants, ...product }: CatalogProductCreate,
-  id = newId(),
-): Promise<Json<CatalogProduct>> =>
-  createBounded(scope, 'product', { ...product, variants }, (within) =>
-    createProduct(within, id, { ...product, variants: variants.map(variantOf) }),
-  );
-
-/** @throws CATALOG_PRODUCT_NOT_FOUND, VALIDATION_FAILED if the product would be too large */
-export const updateCatalogProduct = defineBoundedUpdate(productView, 'product', productColumns);
+export const publicProducts = defineProducts(productView);
+export const {
+  get: getCatalogProduct,
+  create: createCatalogProduct,
+  update: updateCatalogProduct,
+} = publicProducts;
 
 /** @throws CATALOG_PRODUCT_NOT_FOUND */
 export const archiveCatalogProduct = defineArchive(liveProducts);
@@ -94,93 +128,25 @@ export const purgeCatalogProducts = definePurge<PurgedProduct>(liveProducts, {
   variants: sql`json_array_length(${products.variants})`,
 });
 
-/** In hours: a day of PostgreSQL has 23 or 25 hours when its time zone changes the clock. */
-const purgeAt = isoTime(
-  sql`(${products.archivedAt} + interval '${sql.raw(String(RETENTION_DAYS * 24))} hours')`,
+const getStored = defineGet(
+  { ...recordView, visible: sql`(${products.archivedAt} is null or ${isRestorable})` },
+  'products.get_stored',
 );
+const restore = defineRestore(recordView, () => isRestorable);
 
-/** The text of a search document, which archived products do not have. */
-const searchedText = sql`fold_text(concat_ws(chr(31), ${products.title}, ${products.shortDescription}, ${products.description}))`;
-
-const listArchived = defineList(
-  {
-    ...liveProducts,
-    fields: fieldsOf(RestorableCatalogProduct, products, {
-      variants: products.variants,
-      archivedAt: products.archivedAt,
-      purgeAt,
-    }),
-    visible: sql`${products.archivedAt} is not null`,
-    isCounted: false,
-    searchDocument: undefined,
+/** Products of the dashboard: archived ones too, until they are purged. */
+export const catalogProductRecord = {
+  ...defineProducts(recordView, 'product_records'),
+  get: getStored,
+  list: defineRecordList(recordView, lists, {
+    view: { ...archivedOf(recordView), visible: sql`${products.archivedAt} is not null and ${isRestorable}` },
+  }),
+  archive: archiveCatalogProduct,
+  /** @throws CATALOG_PRODUCT_NOT_FOUND also after the retention, CATALOG_PRODUCT_NOT_ARCHIVED */
+  restore: async (scope: OrganizationScope, id: string): Promise<Json<CatalogProductRecord>> => {
+    const restored = await restore(scope, id, {});
+    if (restored) return restored;
+    await getStored(scope, id);
+    throw new ApiError('CATALOG_PRODUCT_NOT_ARCHIVED');
   },
-  {
-    name: 'products.list_archived',
-    query: CatalogProductListQuery.extend({ since: text({ max: 64 }) }),
-    order: newestFirst('archivedAt'),
-    filters: {
-      since: {
-        field: 'archivedAt',
-        where: (archivedAt, since) => sql`${archivedAt} >= ${since}::timestamptz`,
-      },
-      ...productFilters,
-      query: {
-        field: 'title',
-        where: (_column, text) => sql`${searchedText} like contains_pattern(${text})`,
-      },
-    },
-  },
-);
-
-type ArchivedQuery = Omit<Parameters<typeof listArchived>[1], 'since'>;
-
-/**
- * Archived products that can still be restored, latest archived first.
- * @param now milliseconds since 1970
- */
-export const listArchivedCatalogProducts = (
-  scope: OrganizationScope,
-  query: ArchivedQuery,
-  now: number,
-): Promise<Json<Page<RestorableCatalogProduct>>> =>
-  listArchived(scope, { ...query, since: retainedSince(now) });
-
-const updateFields = defineBoundedUpdate(
-  productView,
-  'product',
-  columnsOf(CatalogProductDashboardUpdate, products),
-  'products.update_dashboard',
-);
-
-/** @throws CATALOG_PRODUCT_NOT_FOUND, VALIDATION_FAILED, also for variants that do not match the stored ones */
-export const updateDashboardFields = (
-  scope: OrganizationScope,
-  id: string,
-  { variants, ...patch }: CatalogProductDashboardUpdate,
-): Promise<Json<CatalogProduct>> =>
-  updateFields(
-    scope,
-    id,
-    patch,
-    variants ? (stored) => ({ ...patch, variants: patchedVariants(variants, stored.variants) }) : patch,
-  );
-
-const restore = defineRestore(
-  productView,
-  ($: Params<{ since: string }>) => sql`${products.archivedAt} >= ${$.since}::timestamptz`,
-);
-
-/**
- * @param now milliseconds since 1970
- * @throws CATALOG_PRODUCT_NOT_FOUND also after the retention, CATALOG_PRODUCT_NOT_ARCHIVED
- */
-export async function restoreCatalogProduct(
-  scope: OrganizationScope,
-  id: string,
-  now: number,
-): Promise<Json<CatalogProduct>> {
-  const restored = await restore(scope, id, { since: retainedSince(now) });
-  if (restored) return restored;
-  await getCatalogProduct(scope, id);
-  throw new ApiError('CATALOG_PRODUCT_NOT_ARCHIVED');
-}
+};

@@ -4,7 +4,7 @@ export const RETENTION_DAYS = 30;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /**
- * A product archived before this timestamp is purged; one archived at it or later can be restored.
+ * A product archived before this timestamp is purged.
  * @param now milliseconds since 1970
  * @returns ISO 8601
  */

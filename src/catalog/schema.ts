@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { sizeRule } from '../../rules/record-size.ts';
 import {
+  archivedAt,
+  archivedFilter,
   changeQuery,
   currency,
   dateText,
@@ -13,9 +15,7 @@ import {
   nullableNumber,
   nullableText,
   oneOf,
-  page,
   patchOf,
-  pathId,
   positiveInteger,
   positiveNumber,
   price,
@@ -113,8 +113,6 @@ export const CatalogProduct = z
   })
   .meta({ id: 'CatalogProduct' });
 export type CatalogProduct = z.infer<typeof CatalogProduct>;
-
-export const CatalogProductList = page(CatalogProduct).meta({ id: 'CatalogProductList' });
 
 export const ArchivedCatalogProduct = z
   .object({
@@ -232,39 +230,49 @@ export const CatalogProductListQuery = z.object({
 });
 export type CatalogProductListQuery = z.infer<typeof CatalogProductListQuery>;
 
-export const CatalogProductParams = z.object({ productId: pathId('Id of the product.') });
-
 /** The schemas below belong to the dashboard API only. */
 
-export const RestorableCatalogProduct = CatalogProduct.extend({
-  archivedAt: dateTime()
-    .optional()
-    .describe('When the product was archived. Only archived products have it.'),
-  purgeAt: dateTime()
-    .optional()
-    .describe('Until then, the product can be restored. Only archived products have it.'),
-}).meta({ id: 'RestorableCatalogProduct' });
-export type RestorableCatalogProduct = z.infer<typeof RestorableCatalogProduct>;
+export const CatalogProductRecord = CatalogProduct.extend({
+  archivedAt: archivedAt(),
+  purgeAt: field(
+    dateTime().nullable(),
+    'Until then, the archived product can be restored; null while it is active.',
+  ),
+}).meta({ id: 'CatalogProductRecord' });
+export type CatalogProductRecord = z.infer<typeof CatalogProductRecord>;
 
-export const RestorableCatalogProductList = page(RestorableCatalogProduct).meta({
-  id: 'RestorableCatalogProductList',
-});
-
-export const RestorableCatalogProductListQuery = CatalogProductListQuery.extend({
-  archived: oneOf(['true'])
-    .optional()
-    .describe('Archived products that can still be restored, latest archived first.'),
-});
+export const CatalogProductRecordListQuery = CatalogProductListQuery.extend({ archived: archivedFilter() });
 
 const images = () => texts().nullable().optional().describe('null empties the list.');
 
-const CatalogProductVariantUpdate = patchOf(CatalogProductVariantCreate)
-  .extend(
-    describedAs(CatalogProductVariant.shape, {
-      id: uuid().optional().describe('Id of the stored variant to change. Without an id the variant is new.'),
-      durationHours: positiveNumber().nullish(),
-    }),
-  )
+const own = {
+  coverImage: text({ max: 2_000 })
+    .nullish()
+    .describe('Image reference; catalog images are in a public store.'),
+  gallery: images(),
+  destinations: images(),
+};
+
+const CatalogProductVariantRecordCreate = CatalogProductVariantCreate.extend(
+  describedAs(CatalogProductVariant.shape, { durationHours: positiveNumber().nullish() }),
+).meta({ id: 'CatalogProductVariantRecordCreate' });
+
+export const CatalogProductRecordCreate = CatalogProductCreate.safeExtend({
+  ...own,
+  variants: variantsOf(CatalogProductVariantRecordCreate).default([]),
+}).meta({
+  id: 'CatalogProductRecordCreate',
+  description: sizeRule('product'),
+  examples: [
+    { title: 'Oaxaca', destinations: ['Oaxaca'], variants: [{ label: 'Medio día', durationHours: 5 }] },
+  ],
+});
+export type CatalogProductRecordCreate = z.infer<typeof CatalogProductRecordCreate>;
+
+const CatalogProductVariantUpdate = patchOf(CatalogProductVariantRecordCreate)
+  .extend({
+    id: uuid().optional().describe('Id of the stored variant to change. Without an id the variant is new.'),
+  })
   .meta({
     id: 'CatalogProductVariantUpdate',
     description:
@@ -272,20 +280,16 @@ const CatalogProductVariantUpdate = patchOf(CatalogProductVariantCreate)
   });
 export type CatalogProductVariantUpdate = z.infer<typeof CatalogProductVariantUpdate>;
 
-export const CatalogProductDashboardUpdate = z
-  .object({
-    coverImage: text({ max: 2_000 })
-      .nullish()
-      .describe('Image reference; catalog images are in a public store.'),
-    gallery: images(),
-    destinations: images(),
-    variants: variantsOf(CatalogProductVariantUpdate)
-      .optional()
-      .describe('The whole list, in order. A stored variant that it omits is removed.'),
-  })
-  .meta({
-    id: 'CatalogProductDashboardUpdate',
-    description: sizeRule('product'),
-    examples: [{ coverImage: 'https://images.example.com/oaxaca.jpg', destinations: ['Oaxaca'] }],
-  });
-export type CatalogProductDashboardUpdate = z.infer<typeof CatalogProductDashboardUpdate>;
+export const CatalogProductRecordUpdate = CatalogProductUpdate.extend({
+  ...own,
+  variants: variantsOf(CatalogProductVariantUpdate)
+    .optional()
+    .describe('The whole list, in order. A stored variant that it omits is removed.'),
+}).meta({
+  id: 'CatalogProductRecordUpdate',
+  description: sizeRule('product'),
+  examples: [
+    { fromPrice: 1390, coverImage: 'https://images.example.com/oaxaca.jpg', destinations: ['Oaxaca'] },
+  ],
+});
+export type CatalogProductRecordUpdate = z.infer<typeof CatalogProductRecordUpdate>;

@@ -185,6 +185,16 @@ const ERRORS = {
     example: { revokedAt: null, replacedBy: ID, isExpired: false },
   }),
   CATALOG_PRODUCT_NOT_ARCHIVED: notArchived('catalog product'),
+  OPPORTUNITY_NOT_ARCHIVED: notArchived('opportunity'),
+  QUOTE_NOT_ARCHIVED: notArchived('quote'),
+  TEAM_MEMBER_NOT_ARCHIVED: notArchived('team member'),
+  PIPELINE_STAGE_NOT_ARCHIVED: notArchived('pipeline stage'),
+  TEAM_MEMBER_USER_TAKEN: kind<{ userId: unknown }>({
+    status: 409,
+    meaning: 'Another active team member has the userId.',
+    message: ({ userId }) => `Another active team member has the userId ${JSON.stringify(userId)}.`,
+    example: { userId: 'user_81' },
+  }),
   PIPELINE_STAGE_KEY_TAKEN: kind<{ key: unknown }>({
     status: 409,
     meaning: 'Another stage has the key.',
@@ -238,6 +248,12 @@ export type ErrorCode = keyof typeof ERRORS;
 export type NotFoundCode = {
   [Code in ErrorCode]: (typeof ERRORS)[Code] extends ReturnType<typeof notFound> ? Code : never;
 }[ErrorCode];
+
+/** Codes of a restore. */
+type NotArchivedCode = Extract<ErrorCode, `${string}_NOT_ARCHIVED`>;
+
+export const notArchivedCode = (code: NotFoundCode): NotArchivedCode =>
+  code.replace(/_NOT_FOUND$/, '_NOT_ARCHIVED') as NotArchivedCode;
 
 export type ErrorValues<Code extends ErrorCode> =
   (typeof ERRORS)[Code] extends Kind<infer Values> ? Values : never;

@@ -263,6 +263,17 @@ export const changeQuery = () => ({
   updatedBefore: timestampFilter('Records whose last change was before this timestamp.'),
 });
 
+/** For lists of the dashboard. */
+export const archivedFilter = () =>
+  z
+    .enum(['true'])
+    .optional()
+    .describe('Only archived records, latest archived first, in place of the others.');
+
+/** For records of the dashboard. */
+export const archivedAt = () =>
+  field(dateTime().nullable(), 'When it was archived; null while it is active.');
+
 const Pagination = z
   .object({
     limit: z

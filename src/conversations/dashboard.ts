@@ -1,9 +1,8 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { uuidParams } from '../dashboard/params.ts';
-import { recordRoutes } from '../dashboard/record-routes.ts';
 import { toJson } from '../db/index.ts';
 import { putIfMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
+import { recordView, uuidParams } from '../http/record-routes.ts';
 import { json } from '../openapi/responses.ts';
 import {
   getConversation,
@@ -13,6 +12,7 @@ import {
 } from './chains.repository.ts';
 import { getTranscriptRecord, lockMessage, putMessage, putMessages } from './messages.repository.ts';
 import { listConversationRecords } from './repository.ts';
+import type { TranscriptView } from './routes.ts';
 import {
   ConversationListQuery,
   ConversationMessagePut,
@@ -20,48 +20,34 @@ import {
   ConversationMessagesImport,
   ConversationPut,
   ConversationRecord,
-  ConversationTranscriptQuery,
   ConversationTranscriptRecord,
   ConversationUpdate,
   ImportedMessages,
 } from './schema.ts';
 
-export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
-  recordRoutes(app, {
-    path: '/conversations',
-    title: 'a conversation',
+export const conversationRecords = recordView({
+  schemas: {
     record: ConversationRecord,
     query: ConversationListQuery,
-    body: ConversationPut,
+    put: ConversationPut,
     patch: ConversationUpdate,
-    listed: 'The newest thread of each chain, most recent message first, with the filters of /v1.',
-    note: '`rotatedFrom` joins the thread to the one that it continues; with null, it begins its own chain. A chain cannot fork or form a cycle. The channel of a conversation that has messages cannot change between whatsapp and another.',
-    functions: {
-      list: listConversationRecords,
-      get: getConversation,
-      lock: lockConversation,
-      put: putConversation,
-      update: updateConversation,
-      notFound: 'CONVERSATION_NOT_FOUND',
-    },
-  });
+  },
+  functions: {
+    list: listConversationRecords,
+    get: getConversation,
+    lock: lockConversation,
+    put: putConversation,
+    update: updateConversation,
+  },
+});
 
-  app.get(
-    '/conversations/:conversationId/messages',
-    {
-      config: { errorCodes: ['CONVERSATION_NOT_FOUND'] },
-      schema: {
-        operationId: 'getConversationTranscript',
-        summary: 'Get the transcript of a conversation',
-        description: 'The transcript as in /v1, where each message also has its `delivery`.',
-        params: uuidParams('conversationId'),
-        querystring: ConversationTranscriptQuery,
-        response: { 200: json(ConversationTranscriptRecord, 'The transcript.') },
-      },
-    },
-    async (request) => getTranscriptRecord(request.scope, request.params.conversationId, request.query),
-  );
+export const transcriptRecords: TranscriptView = {
+  params: uuidParams('conversationId'),
+  transcript: ConversationTranscriptRecord,
+  read: getTranscriptRecord,
+};
 
+export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   app.put(
     '/conversations/:conversationId/messages/:messageId',
     {

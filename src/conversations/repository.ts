@@ -1,11 +1,11 @@
-import { type Placeholder, sql } from 'drizzle-orm';
+import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { alias, type PgColumn } from 'drizzle-orm/pg-core';
 import { searchedTexts } from '../../rules/contact-key.ts';
 import { byContactKeys, containsText } from '../customers/contacts.repository.ts';
-import { customerName } from '../customers/repository.ts';
 import {
   before,
   conversations,
+  customerName,
   customers,
   defineList,
   equals,
@@ -55,7 +55,7 @@ const conversationLists = {
     channel: equals('channel'),
     contact: {
       field: 'chainId',
-      where: (chainId: PgColumn, keys: Placeholder) => sql`${chainId} = any(array(
+      where: (chainId: PgColumn | SQL, keys: Placeholder) => sql`${chainId} = any(array(
         select found.chain_id from json_each_text(${keys}::json) as sent(type, key) cross join lateral (
           select ${thread.chainId} from ${conversations} as ${thread}
           where ${thread.organizationId} = ${organizationParam} and ${thread.contactKey} = sent.key
@@ -66,14 +66,14 @@ const conversationLists = {
     updatedBefore: plannedEachTime(before('updatedAt')),
     customerId: {
       field: 'chainId',
-      where: (chainId: PgColumn, value: Placeholder) => sql`${chainId} in (
+      where: (chainId: PgColumn | SQL, value: Placeholder) => sql`${chainId} in (
         select ${thread.chainId} from ${conversations} as ${thread}
         where ${thread.organizationId} = ${organizationParam} and ${thread.customerId} = ${value})`,
       value: idOrNull,
     },
     query: {
       field: 'chainId',
-      where: (chainId: PgColumn, texts: Placeholder) => sql`${chainId} = any(array(
+      where: (chainId: PgColumn | SQL, texts: Placeholder) => sql`${chainId} = any(array(
         select ${searchableConversations.chain} from ${searchableConversations}
         where ${searchableConversations.organizationId} = ${organizationParam}
           and ${containsText(searchableConversations.search, texts)}))`,

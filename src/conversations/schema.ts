@@ -10,7 +10,6 @@ import {
   limit,
   name,
   nullableText,
-  page,
   pastTimestamp,
   patchOf,
   pathId,
@@ -48,8 +47,6 @@ export const Conversation = z
   })
   .meta({ id: 'Conversation' });
 export type Conversation = z.infer<typeof Conversation>;
-
-export const ConversationList = page(Conversation).meta({ id: 'ConversationList' });
 
 export const ConversationFilters = z.object({
   ...changeQuery(),

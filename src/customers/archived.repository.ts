@@ -1,80 +1,56 @@
 import { sql } from 'drizzle-orm';
-import { searchedTexts } from '../../rules/contact-key.ts';
 import { ApiError } from '../contract/errors.ts';
 import {
-  changeFilters,
   customers,
-  defineList,
+  defineRecordList,
   defineRestore,
-  fieldsOf,
-  hasEntry,
+  equals,
   type Json,
   LostRace,
-  liveCustomers,
-  newestFirst,
   type OrganizationScope,
   parseJson,
 } from '../db/index.ts';
-import { byContactKeys, claimContacts, containsText, keyOfContact } from './contacts.repository.ts';
+import { byContactKeys, claimContacts, keyOfContact } from './contacts.repository.ts';
 import {
-  customerName,
-  customerView,
-  derivedFields,
-  erasedAt,
+  activeCustomerRecord,
+  archiveCustomer,
+  customerLists,
+  customerRecordView,
   getCustomerRecord,
   isErased,
 } from './repository.ts';
-import { type Customer, CustomerFilters, type CustomerListQuery, RestorableCustomer } from './schema.ts';
+import { type CustomerRecord, CustomerRecordFilters, type CustomerRecordListQuery } from './schema.ts';
 
-/** Archived customers have neither a search document nor rows of contact keys. */
-const listArchived = defineList(
+/** Archived customers have no rows of contact keys. */
+const list = defineRecordList(
+  customerRecordView,
   {
-    ...liveCustomers,
-    fields: fieldsOf(RestorableCustomer, customers, {
-      ...derivedFields,
-      archivedAt: customers.archivedAt,
-      erasedAt,
-    }),
-    visible: sql`${customers.archivedAt} is not null`,
-    isCounted: false,
-    searchDocument: undefined,
+    ...customerLists,
+    query: CustomerRecordFilters,
+    filters: { ...customerLists.filters, mergedInto: equals('mergedInto') },
   },
   {
-    name: 'customers.list_archived',
-    query: CustomerFilters,
-    order: newestFirst('archivedAt'),
     filters: {
-      ...changeFilters,
       contact: {
         field: 'contactKeys',
         where: (keys, sent) =>
           sql`${keys} && array(select concat(type, ' ', key) from json_each_text(${sent}::json) as sent(type, key))`,
       },
-      query: {
-        field: 'summary',
-        where: (summary, texts) =>
-          containsText(
-            sql`fold_text(concat_ws(chr(31), ${customerName}, ${summary}, ${customers.contactSearch}))`,
-            texts,
-          ),
-        value: searchedTexts,
-      },
-      tag: hasEntry('tags'),
     },
   },
 );
 
-export const listArchivedCustomers = (scope: OrganizationScope, query: CustomerListQuery) =>
-  listArchived(scope, byContactKeys(query));
-
-const restore = defineRestore(customerView, () => sql`${customers.mergedInto} is null and not ${isErased}`);
+const restore = defineRestore(
+  customerRecordView,
+  () => sql`${customers.mergedInto} is null and not ${isErased}`,
+);
 
 /**
  * Restores an archived customer with its contacts.
  * @throws CUSTOMER_NOT_FOUND, CUSTOMER_NOT_ARCHIVED, CUSTOMER_ERASED, CUSTOMER_MERGED,
  * CUSTOMER_CONTACT_CONFLICT
  */
-export async function restoreCustomer(scope: OrganizationScope, id: string): Promise<Json<Customer>> {
+async function restoreCustomer(scope: OrganizationScope, id: string): Promise<Json<CustomerRecord>> {
   const { contacts } = parseJson(await getCustomerRecord(scope, id));
   return claimContacts(
     scope,
@@ -94,3 +70,12 @@ export async function restoreCustomer(scope: OrganizationScope, id: string): Pro
     'contacts',
   );
 }
+
+/** Customers of the dashboard, archived or not. */
+export const customerRecord = {
+  ...activeCustomerRecord,
+  get: getCustomerRecord,
+  list: (scope: OrganizationScope, query: CustomerRecordListQuery) => list(scope, byContactKeys(query)),
+  archive: archiveCustomer,
+  restore: restoreCustomer,
+};

@@ -5,6 +5,7 @@ import {
   changeFilters,
   columnsOf,
   createBounded,
+  customerName,
   customers,
   defineArchive,
   defineBoundedUpdate,
@@ -31,6 +32,9 @@ import {
   type RecordKey,
   recordOf,
   rowOf,
+  storedOf,
+  tableName,
+  type View,
 } from '../db/index.ts';
 import {
   byContactKeys,
@@ -52,25 +56,19 @@ import {
   CustomerUpdate,
 } from './schema.ts';
 
-/** First and last name, joined; null if the customer has neither. */
-export const customerName = sql<
-  string | null
->`nullif(concat_ws(' ', nullif(${customers.firstName}, ''), nullif(${customers.lastName}, '')), '')`;
-
-export const derivedFields = { displayName: customerName, contacts: customers.contacts };
+const derivedFields = { displayName: customerName, contacts: customers.contacts };
 
 export const customerView = { ...liveCustomers, fields: fieldsOf(Customer, customers, derivedFields) };
 
 export const isErased = sql`exists (select from ${erasures}
   where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = ${customers.id})`;
 
-export const erasedAt = isoTime(sql`(select ${erasures.erasedAt} from ${erasures}
+const erasedAt = isoTime(sql`(select ${erasures.erasedAt} from ${erasures}
   where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = ${customers.id})`);
 
-/** The customer as the dashboard reads it: by id, archived or not. */
-const recordView = {
+/** The customer as the dashboard reads it. */
+export const customerRecordView = {
   ...liveCustomers,
-  visible: sql`true`,
   fields: fieldsOf(CustomerRecord, customers, {
     ...derivedFields,
     erasedAt,
@@ -88,11 +86,13 @@ export const customerColumns = {
   contactSearch: customers.contactSearch,
 };
 
-const list = defineList(customerView, {
+export const customerLists = {
   query: CustomerFilters,
   order: newestFirst('updatedAt'),
   filters: { ...changeFilters, contact: ofContacts, query: search, tag: hasEntry('tags') },
-});
+};
+
+const list = defineList(customerView, customerLists);
 
 export const listCustomers = (scope: OrganizationScope, query: CustomerListQuery) =>
   list(scope, byContactKeys(query));
@@ -123,61 +123,59 @@ const namingMerged =
       throw new ApiError('CUSTOMER_NOT_FOUND', { id, instead });
     });
 
-/** @throws CUSTOMER_NOT_FOUND */
-export const getCustomer = namingMerged(defineGet(customerView));
+/** The functions throw CUSTOMER_NOT_FOUND; those that write CUSTOMER_CONTACT_CONFLICT, and VALIDATION_FAILED if the customer would be too large. */
+function defineCustomers<T extends Customer>(view: View<T>, name = tableName(view)) {
+  const get = namingMerged(defineGet(view, `${name}.get`));
+  const lockRow = defineLockedGet(view, `${name}.get`);
+  const insert = defineCreate(view, customerColumns, `${name}.create`);
+  const patch = namingMerged(defineBoundedUpdate(view, 'customer', customerColumns, name));
+  return {
+    get,
+    /** Locks the customer to write it, after the conversations that it gets with these contacts. */
+    lock: namingMerged(async (scope: OrganizationScope, id: string, { contacts }: CustomerUpdate = {}) => {
+      if (contacts) await lockUnlinkedThreads(scope, contacts.map(keyOfContact));
+      return lockRow(scope, id);
+    }),
+    create: (
+      scope: OrganizationScope,
+      { contacts, ...input }: CustomerCreate,
+      id = newId(),
+    ): Promise<Json<T>> => {
+      const columns = contactColumns(contacts);
+      return claimContacts(scope, id, columns.contactKeys, (claiming) =>
+        createBounded(claiming, 'customer', { contacts, ...input }, (within) =>
+          insert(within, id, { ...input, ...columns }),
+        ),
+      );
+    },
+    update: async (
+      scope: OrganizationScope,
+      id: string,
+      { contacts, ...input }: CustomerUpdate,
+    ): Promise<Json<T>> => {
+      if (!contacts) return patch(scope, id, input, input);
+      const columns = contactColumns(contacts);
+      return claimContacts(scope, id, columns.contactKeys, async (within) => {
+        const body = await patch(within, id, { contacts, ...input }, { ...input, ...columns });
+        const stored = parseJson(body).contacts.map(keyOfContact);
+        if (stored.join() !== columns.contactKeys.join()) throw new LostRace('A contact was taken.');
+        return body;
+      });
+    },
+  };
+}
 
-/** @throws CUSTOMER_NOT_FOUND */
-export const getCustomerRecord = defineGet(recordView, 'customers.get_record');
+export const publicCustomers = defineCustomers(customerView);
+export const { get: getCustomer, create: createCustomer, update: updateCustomer } = publicCustomers;
 
-/** @throws CUSTOMER_NOT_FOUND */
-export const lockCustomerRecord = defineLockedGet(recordView, 'customers.get_record');
-
-const lockRow = defineLockedGet(customerView);
+/** Active customers, as the dashboard reads them. */
+export const activeCustomerRecord = defineCustomers(customerRecordView, 'customer_records');
 
 /**
- * Locks the customer to write it, after the conversations that it gets with these contacts.
+ * An archived customer too.
  * @throws CUSTOMER_NOT_FOUND
  */
-export const lockCustomer = namingMerged(
-  async (scope: OrganizationScope, id: string, { contacts }: CustomerUpdate = {}) => {
-    if (contacts) await lockUnlinkedThreads(scope, contacts.map(keyOfContact));
-    return lockRow(scope, id);
-  },
-);
-
-const insertCustomer = defineCreate(customerView, customerColumns);
-
-/** @throws CUSTOMER_CONTACT_CONFLICT, VALIDATION_FAILED if the customer would be too large */
-export function createCustomer(
-  scope: OrganizationScope,
-  { contacts, ...input }: CustomerCreate,
-  id = newId(),
-): Promise<Json<Customer>> {
-  const columns = contactColumns(contacts);
-  return claimContacts(scope, id, columns.contactKeys, (claiming) =>
-    createBounded(claiming, 'customer', { contacts, ...input }, (within) =>
-      insertCustomer(within, id, { ...input, ...columns }),
-    ),
-  );
-}
-
-const patchCustomer = namingMerged(defineBoundedUpdate(customerView, 'customer', customerColumns));
-
-/** @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_CONFLICT, VALIDATION_FAILED if the customer would be too large */
-export async function updateCustomer(
-  scope: OrganizationScope,
-  id: string,
-  { contacts, ...input }: CustomerUpdate,
-): Promise<Json<Customer>> {
-  if (!contacts) return patchCustomer(scope, id, input, input);
-  const columns = contactColumns(contacts);
-  return claimContacts(scope, id, columns.contactKeys, async (within) => {
-    const body = await patchCustomer(within, id, { contacts, ...input }, { ...input, ...columns });
-    const stored = parseJson(body).contacts.map(keyOfContact);
-    if (stored.join() !== columns.contactKeys.join()) throw new LostRace('A contact was taken.');
-    return body;
-  });
-}
+export const getCustomerRecord = defineGet(storedOf(customerRecordView), 'customers.get_stored');
 
 const nameContactStatement = prepared(
   'customers.name_contact',

@@ -3,6 +3,8 @@ import { contactKey, IDENTIFIER_TYPES, identifierRule } from '../../rules/contac
 import { sizeRule } from '../../rules/record-size.ts';
 import {
   addIssue,
+  archivedAt,
+  archivedFilter,
   changeQuery,
   dateTime,
   describedAs,
@@ -11,7 +13,6 @@ import {
   name,
   nullableText,
   oneOf,
-  page,
   pathId,
   text,
   textFilter,
@@ -61,8 +62,6 @@ export const Customer = z
   })
   .meta({ id: 'Customer' });
 export type Customer = z.infer<typeof Customer>;
-
-export const CustomerList = page(Customer).meta({ id: 'CustomerList' });
 
 export const ArchivedCustomer = z
   .object({
@@ -203,14 +202,13 @@ export const CustomerParams = z.object({ customerId: pathId('Id of the customer.
 
 /** The schemas below belong to the dashboard API only. */
 
-const erasedAt = () => field(dateTime().nullable(), 'When the content was erased; null if it was not.');
-const mergedInto = () =>
-  field(id().nullable(), 'The customer that this one was merged into; null if it was not merged.');
-
 export const CustomerRecord = Customer.extend({
-  archivedAt: field(dateTime().nullable(), 'When the customer was archived; null while it is active.'),
-  mergedInto: mergedInto(),
-  erasedAt: erasedAt(),
+  archivedAt: archivedAt(),
+  mergedInto: field(
+    id().nullable(),
+    'The customer that this one was merged into; null if it was not merged.',
+  ),
+  erasedAt: field(dateTime().nullable(), 'When the content was erased; null if it was not.'),
   erasurePending: field(
     z.boolean(),
     'True from the beginning of an erasure until every message and file is erased.',
@@ -218,20 +216,15 @@ export const CustomerRecord = Customer.extend({
 }).meta({ id: 'CustomerRecord' });
 export type CustomerRecord = z.infer<typeof CustomerRecord>;
 
-export const RestorableCustomer = Customer.extend({
-  archivedAt: dateTime()
-    .optional()
-    .describe('When the customer was archived. Only archived customers have it.'),
-  mergedInto: mergedInto().optional(),
-  erasedAt: erasedAt().optional(),
-}).meta({ id: 'RestorableCustomer' });
-export type RestorableCustomer = z.infer<typeof RestorableCustomer>;
+const mergedInto = textFilter('With `archived=true`: the customers that were merged into this one.');
 
-export const RestorableCustomerListQuery = CustomerListQuery.safeExtend({
-  archived: oneOf(['true']).optional().describe('Archived customers, latest archived first.'),
+export const CustomerRecordFilters = CustomerFilters.extend({ mergedInto });
+
+export const CustomerRecordListQuery = CustomerListQuery.safeExtend({
+  mergedInto,
+  archived: archivedFilter(),
 });
-
-export const RestorableCustomerList = page(RestorableCustomer).meta({ id: 'RestorableCustomerList' });
+export type CustomerRecordListQuery = z.infer<typeof CustomerRecordListQuery>;
 
 export const CustomerContactUpdate = z
   .object({ displayName: name().nullish().describe('The name on the channel; null clears it.') })

@@ -105,7 +105,11 @@ export function describeApi(app: FastifyInstance, api: ApiDescription): () => ob
   const { title, description, tags, securitySchemes } = api;
   const contact = { name: 'The operator of this service' };
   const names = new Map(tags.map(({ name }) => [name.toLowerCase().replaceAll(' ', '-'), name]));
-  const tagOf = (url: string): string => names.get(TAG_SEGMENT.exec(url)?.[1] ?? '') ?? url;
+  function tagOf(url: string): string {
+    const segment = TAG_SEGMENT.exec(url)?.[1] ?? url;
+    // `/team` belongs to the tag of `/team-members`.
+    return [...names].find(([key]) => key.startsWith(segment))?.[1] ?? url;
+  }
   // The plugin's types are of OpenAPI 3.0, which has no `identifier`.
   const named = { name: license, identifier: license } as object;
   const declared = new Map<string, Declared>();

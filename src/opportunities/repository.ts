@@ -1,11 +1,11 @@
 import { type Placeholder, sql } from 'drizzle-orm';
-import { customerName } from '../customers/repository.ts';
 import {
   activeMembers,
   activeStages,
   changeFilters,
   columnsOf,
   contains,
+  customerName,
   customers,
   defineGet,
   defineList,
@@ -70,10 +70,12 @@ export const opportunityRecordView = {
   fields: fieldsOf(OpportunityRecord, opportunities, {
     ...derived,
     agentTemperature: opportunities.temperature,
+    archivedAt: opportunities.archivedAt,
   }),
 };
 
 const record = defineRecord(opportunityRecordView, {
+  lists: opportunityLists,
   columns: columnsOf(OpportunityPut.omit({ agentTemperature: true }), opportunities),
   references: { customerId: liveCustomers, sellerMemberId: activeMembers, stageId: activeStages },
 });
@@ -84,7 +86,6 @@ const withTemperature = <Input extends OpportunityUpdate>({ agentTemperature, ..
 
 export const opportunityRecord = {
   ...record,
-  list: defineList(opportunityRecordView, { ...opportunityLists, name: 'opportunities.list_records' }),
   put: (scope: OrganizationScope, id: string, input: OpportunityPut) =>
     record.put(scope, id, withTemperature(input)),
   update: (scope: OrganizationScope, id: string, input: OpportunityUpdate) =>

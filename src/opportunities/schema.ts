@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import {
+  archivedAt,
+  archivedFilter,
   changeQuery,
   createdOnce,
   currency,
@@ -12,9 +14,7 @@ import {
   nullableNumber,
   nullableText,
   oneOf,
-  page,
   patchOf,
-  pathId,
   price,
   text,
   textFilter,
@@ -72,8 +72,6 @@ export const Opportunity = z
   .meta({ id: 'Opportunity' });
 export type Opportunity = z.infer<typeof Opportunity>;
 
-export const OpportunityList = page(Opportunity).meta({ id: 'OpportunityList' });
-
 export const OpportunityListQuery = z
   .object({
     ...changeQuery(),
@@ -92,9 +90,9 @@ export const OpportunityListQuery = z
     stage: 'is unknown (did you mean stageId? It takes the id of a pipeline column, not its key)',
   });
 
-export const OpportunityParams = z.object({ opportunityId: pathId('Id of the opportunity.') });
-
 /** The schemas below belong to the dashboard API only. */
+
+export const OpportunityRecordListQuery = OpportunityListQuery.extend({ archived: archivedFilter() });
 
 export const OpportunityRecord = Opportunity.extend({
   temperatureOverride: field(
@@ -102,6 +100,7 @@ export const OpportunityRecord = Opportunity.extend({
     'The override of a team member; null if there is none.',
   ),
   agentTemperature: field(temperature().nullable(), 'The value of the agent.'),
+  archivedAt: archivedAt(),
 }).meta({ id: 'OpportunityRecord' });
 export type OpportunityRecord = z.infer<typeof OpportunityRecord>;
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { FastifyPluginCallbackZod, ZodTypeProvider } from 'fastify-type-provider-zod';
-import { OrganizationParams } from '../dashboard/params.ts';
+import type { z } from 'zod';
 import { type Database, toJson } from '../db/index.ts';
 import { callerOf } from '../http/caller.ts';
 import { ifMatch } from '../http/conditional.ts';
@@ -23,6 +23,7 @@ import {
   OrganizationCreate,
   OrganizationList,
   OrganizationListQuery,
+  OrganizationParams,
   OrganizationUpdate,
 } from './schema.ts';
 
@@ -139,11 +140,15 @@ function ownRoutes(untyped: FastifyInstance): void {
 const isWrite = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 
 /**
- * Gives each request the scope of the organization in its path. 404 ORGANIZATION_NOT_FOUND, or 409
- * ORGANIZATION_CLOSED.
+ * Gives each request the scope of the organization in its path, and each route that parameter. 404
+ * ORGANIZATION_NOT_FOUND, or 409 ORGANIZATION_CLOSED. Call it before the routes are registered.
  * @param needsOpen whether the method needs an open organization
  */
 export function openOrganization(app: FastifyInstance, db: Database, needsOpen = isWrite): void {
+  app.addHook('onRoute', (route) => {
+    const params = (route.schema?.params as z.ZodObject | undefined)?.shape;
+    route.schema = { ...route.schema, params: OrganizationParams.extend(params ?? {}) };
+  });
   app.addHook('preHandler', async (request, reply) => {
     const { organizationId } = request.params as { organizationId: string };
     request.scope = await scopeOf(db, organizationId, {

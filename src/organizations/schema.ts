@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { dateTime, field, id, page, pageQuery, text } from '../contract/fields.ts';
+import { dateTime, field, id, page, pageQuery, pathId, text } from '../contract/fields.ts';
+
+export const OrganizationParams = z.object({ organizationId: pathId('Id of the organization.') });
 
 export const Organization = z
   .object({

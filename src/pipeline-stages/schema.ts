@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { createdOnce, dateTime, field, id, integer, pageQuery, patchOf, text } from '../contract/fields.ts';
+import {
+  archivedAt,
+  archivedFilter,
+  createdOnce,
+  dateTime,
+  field,
+  id,
+  integer,
+  pageQuery,
+  patchOf,
+  text,
+} from '../contract/fields.ts';
 
 export const PipelineStage = z
   .object({
@@ -8,6 +19,7 @@ export const PipelineStage = z
     name: z.string().meta({ examples: ['Negociación'] }),
     position: z.int32().describe('Position in the pipeline, from left to right.'),
     createdAt: field(dateTime(), 'When it was created.'),
+    archivedAt: archivedAt(),
   })
   .meta({ id: 'PipelineStage' });
 export type PipelineStage = z.infer<typeof PipelineStage>;
@@ -33,4 +45,4 @@ export const PipelineStageUpdate = patchOf(PipelineStagePut).meta({
 });
 export type PipelineStageUpdate = z.infer<typeof PipelineStageUpdate>;
 
-export const PipelineStageListQuery = z.object(pageQuery());
+export const PipelineStageListQuery = z.object({ ...pageQuery(), archived: archivedFilter() });

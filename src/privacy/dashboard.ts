@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { Customer } from '../customers/schema.ts';
-import { knownParams } from '../dashboard/params.ts';
+import { Customer, CustomerParams as params } from '../customers/schema.ts';
 import type { FileLinks } from '../files/links.ts';
 import type { FileStorage } from '../files/storage.ts';
 import { idempotently } from '../http/idempotency.ts';
@@ -13,8 +12,6 @@ import { mergeCustomer } from './merge.repository.ts';
 import { CustomerMerge, ErasedCustomer } from './schema.ts';
 
 /** A folder of its own: these operations span customers, conversations, opportunities and quotes. */
-
-const params = knownParams('customerId', 'Id of the customer.');
 
 export const privacyDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileStorage; links: FileLinks }> = (
   app,

@@ -24,8 +24,8 @@ import type { FileLinks } from '../files/links.ts';
 import { opportunityRecordView } from '../opportunities/repository.ts';
 import { OpportunityRecord } from '../opportunities/schema.ts';
 import { attachmentsOf, signAttachments } from '../quotes/attachments.repository.ts';
-import { quoteView } from '../quotes/repository.ts';
-import { Quote, QuoteAttachment } from '../quotes/schema.ts';
+import { quoteRecordView } from '../quotes/repository.ts';
+import { QuoteAttachment, QuoteRecord } from '../quotes/schema.ts';
 import { sameContacts } from './schema.ts';
 import {
   findPerson,
@@ -38,8 +38,6 @@ import {
 
 /** Everything known of a person, read page by page while it is sent. */
 
-const archivedAt = () => field(dateTime().nullable(), 'When it was archived; null if it was not.');
-
 export const CustomerExport = z
   .object({
     exportedAt: field(dateTime(), 'When the export began. Later writes may be in it.'),
@@ -49,13 +47,9 @@ export const CustomerExport = z
       .describe(
         'The other records of the person: customers that were merged into this one, or that it became.',
       ),
-    opportunities: z.array(
-      OpportunityRecord.extend({ archivedAt: archivedAt() }).meta({ id: 'ExportedOpportunity' }),
-    ),
+    opportunities: z.array(OpportunityRecord),
     quotes: z.array(
-      Quote.extend({ archivedAt: archivedAt(), attachments: z.array(QuoteAttachment) }).meta({
-        id: 'ExportedQuote',
-      }),
+      QuoteRecord.extend({ attachments: z.array(QuoteAttachment) }).meta({ id: 'ExportedQuote' }),
     ),
     conversations: z
       .array(
@@ -83,7 +77,7 @@ const behind = (id: PgColumn, $: Params<Page>): SQL =>
 const opportunitiesStatement = unprepared(
   'customers.export_opportunities',
   ($: Params<Page>): SQL<Item> => sql`
-    select ${opportunities.id}, ${jsonRow({ ...opportunityRecordView.fields, archivedAt: opportunities.archivedAt })} as body
+    select ${opportunities.id}, ${jsonRow(opportunityRecordView.fields)} as body
     from ${opportunities} where ${opportunitiesOf($)} and ${behind(opportunities.id, $)}
     order by ${opportunities.id} limit ${$.limit}`,
 );
@@ -91,7 +85,7 @@ const opportunitiesStatement = unprepared(
 const quotesStatement = unprepared(
   'customers.export_quotes',
   ($: Params<Page>): SQL<Item> => sql`
-    select ${quotes.id}, ${jsonRow({ ...quoteView.fields, archivedAt: quotes.archivedAt })} as body
+    select ${quotes.id}, ${jsonRow(quoteRecordView.fields)} as body
     from ${quotes} where ${quotesOf($)} and ${behind(quotes.id, $)}
     order by ${quotes.id} limit ${$.limit}`,
 );

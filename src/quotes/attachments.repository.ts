@@ -175,7 +175,7 @@ const lockAttachmentStatement = prepared(
 export const lockAttachment =
   (quoteId: string) =>
   async (scope: OrganizationScope, id: string): Promise<Json<unknown>> => {
-    await quoteRecord.get(scope, quoteId);
+    await quoteRecord.getActive(scope, quoteId);
     const { db, organizationId } = scope;
     const [row] = isId(id) ? await db.write(lockAttachmentStatement, { organizationId, quoteId, id }) : [];
     if (!row) throw new ApiError('QUOTE_ATTACHMENT_NOT_FOUND', { id });

@@ -2,8 +2,6 @@ import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import { uuidParams } from '../dashboard/params.ts';
-import { recordRoutes } from '../dashboard/record-routes.ts';
 import { isCertainlyUndone, type Json, type OrganizationScope, parseJson, toJson } from '../db/index.ts';
 import type { FileLinks } from '../files/links.ts';
 import { type AttachmentDescription, acceptUploads, readUpload } from '../files/multipart.ts';
@@ -11,11 +9,11 @@ import { type FileStorage, storageKey } from '../files/storage.ts';
 import { type StoredFile, storeFile } from '../files/upload.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
+import { ArchivedRecord, recordView, uuidParams } from '../http/record-routes.ts';
 import { validatorCompiler } from '../http/validation.ts';
 import { json } from '../openapi/responses.ts';
 import {
   deleteAttachment,
-  listAttachments,
   lockAttachment,
   recordAttachment,
   type StoredAttachment,
@@ -23,51 +21,32 @@ import {
 import { openQuote, quoteRecord } from './repository.ts';
 import {
   DeletedQuoteAttachment,
-  Quote,
   QuoteAttachment,
-  QuoteAttachmentList,
   QuoteAttachmentUpload,
   QuoteOpen,
   QuotePut,
+  QuoteRecord,
   QuoteRecordListQuery,
   QuoteUpdate,
 } from './schema.ts';
 
-const params = uuidParams('quoteId');
+export const quoteParams = uuidParams('quoteId');
+
+export const quoteRecords = recordView({
+  schemas: {
+    record: QuoteRecord,
+    query: QuoteRecordListQuery,
+    put: QuotePut,
+    patch: QuoteUpdate,
+    archived: ArchivedRecord,
+  },
+  functions: quoteRecord,
+});
 
 export type QuoteRoutesOptions = { storage: FileStorage; links: FileLinks; now: () => number };
 
 export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, options, done) => {
-  const { storage, links, now } = options;
-
-  recordRoutes(app, {
-    path: '/quotes',
-    title: 'a quote',
-    record: Quote,
-    query: QuoteRecordListQuery,
-    body: QuotePut,
-    patch: QuoteUpdate,
-    listed:
-      'Quotes that are not archived, most recently updated first, with the filters of /v1 and `token`, which finds the quote of a public link.',
-    note: '`token` is generated or sent when the quote is created, and never changes.',
-    archived: 'The quote is archived, with its attachments.',
-    functions: quoteRecord,
-  });
-
-  app.get(
-    '/quotes/:quoteId/attachments',
-    {
-      config: { credential: true, errorCodes: ['QUOTE_NOT_FOUND'] },
-      schema: {
-        operationId: 'listQuoteAttachments',
-        summary: 'List the attachments of a quote',
-        description: 'As in /v1: every attachment with a signed, short-lived download URL.',
-        params,
-        response: { 200: json(QuoteAttachmentList, 'The attachments.') },
-      },
-    },
-    async (request) => listAttachments(request.scope, request.params.quoteId, links),
-  );
+  const { storage, now } = options;
 
   app.post(
     '/quotes/:quoteId/opens',
@@ -78,9 +57,9 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
         summary: 'Count an opening of a quote',
         description:
           'Adds one to `openCount`; `firstOpenedAt` becomes the earliest opening, `lastOpenedAt` the latest. A quote that is not published returns 409 QUOTE_NOT_PUBLISHED.',
-        params,
+        params: quoteParams,
         body: QuoteOpen,
-        response: { 200: json(Quote, 'The quote as it is now.') },
+        response: { 200: json(QuoteRecord, 'The quote as it is now.') },
       },
     },
     async (request, reply) => {
@@ -149,7 +128,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
         description:
           'The file is streamed to the storage. A file larger than 25 MiB is rejected while it arrives (413).',
         consumes: ['multipart/form-data'],
-        params,
+        params: quoteParams,
         body: QuoteAttachmentUpload,
         response: { 201: json(QuoteAttachment, 'The attachment.') },
       },
@@ -160,7 +139,8 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
       const { stored, description } = await readUpload(request, reply, {
         store: async (content) => {
           // A repeated request gets its first response, even if the quote has gone since.
-          if (request.headers['idempotency-key'] === undefined) await quoteRecord.get(scope, params.quoteId);
+          if (request.headers['idempotency-key'] === undefined)
+            await quoteRecord.getActive(scope, params.quoteId);
           return storeFile(storage, scope.organizationId, content);
         },
         discard,

@@ -1,12 +1,12 @@
 import { and, eq, not, sql } from 'drizzle-orm';
 import { randomBase62 } from '../contract/base62.ts';
 import { ApiError, validationFailed } from '../contract/errors.ts';
-import { customerName } from '../customers/repository.ts';
 import {
   as,
   changeFilters,
   columnsOf,
   contains,
+  customerName,
   customers,
   defineList,
   defineRecord,
@@ -34,13 +34,14 @@ import {
   type Stored,
   written,
 } from '../db/index.ts';
-import { Quote, QuoteListQuery, QuotePut, QuoteRecordListQuery } from './schema.ts';
+import { Quote, QuoteListQuery, QuotePut, QuoteRecord, QuoteRecordListQuery } from './schema.ts';
 
 /** The current name, even if the customer is archived. */
-export const quoteView = {
-  ...liveQuotes,
-  fields: fieldsOf(Quote, quotes, { customerName: named(customerName, customers, quotes.customerId) }),
-};
+const derived = { customerName: named(customerName, customers, quotes.customerId) };
+
+export const quoteView = { ...liveQuotes, fields: fieldsOf(Quote, quotes, derived) };
+
+export const quoteRecordView = { ...liveQuotes, fields: fieldsOf(QuoteRecord, quotes, derived) };
 
 const quoteLists = {
   query: QuoteListQuery,
@@ -85,7 +86,12 @@ async function customerOfOpportunity(
   return locked?.customerId ?? null;
 }
 
-const record = defineRecord(quoteView, {
+export const quoteRecord = defineRecord(quoteRecordView, {
+  lists: {
+    ...quoteLists,
+    query: QuoteRecordListQuery.omit({ archived: true }),
+    filters: { ...quoteLists.filters, token: { ...equals('token'), isTotalLater: true, isShort: true } },
+  },
   columns: columnsOf(QuotePut, quotes),
   fixed: ['token'],
   taken: () => validationFailed([{ path: 'body.token', message: 'is already the token of another quote' }]),
@@ -103,16 +109,6 @@ const record = defineRecord(quoteView, {
   }),
 });
 
-export const quoteRecord = {
-  ...record,
-  list: defineList(quoteView, {
-    ...quoteLists,
-    name: 'quotes.list_records',
-    query: QuoteRecordListQuery,
-    filters: { ...quoteLists.filters, token: { ...equals('token'), isTotalLater: true, isShort: true } },
-  }),
-};
-
 /** Through its opportunity, if it has no customer itself. */
 const isOfErased = sql`exists (select from ${erasures}
   where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = coalesce(${quotes.customerId},
@@ -120,7 +116,7 @@ const isOfErased = sql`exists (select from ${erasures}
 
 const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt: string }>) =>
   written(
-    quoteView,
+    quoteRecordView,
     qb
       .update(quotes)
       .set({
@@ -140,11 +136,11 @@ export async function openQuote(
   scope: OrganizationScope,
   id: string,
   openedAt: string,
-): Promise<Json<Quote>> {
+): Promise<Json<QuoteRecord>> {
   const { db, organizationId } = scope;
   if (!isId(id)) throw recordNotFound(liveQuotes, id);
   const [row] = await db.write(openStatement, { organizationId, id, openedAt });
   if (row) return row.body;
-  await quoteRecord.get(scope, id);
+  await quoteRecord.getActive(scope, id);
   throw new ApiError('QUOTE_NOT_PUBLISHED');
 }

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import {
+  archivedAt,
+  archivedFilter,
   changeQuery,
   createdOnce,
   currency,
@@ -13,7 +15,6 @@ import {
   nullableText,
   oneOf,
   optionalBody,
-  page,
   pastTimestamp,
   patchOf,
   pathId,
@@ -57,8 +58,6 @@ export const Quote = z
   .meta({ id: 'Quote' });
 export type Quote = z.infer<typeof Quote>;
 
-export const QuoteList = page(Quote).meta({ id: 'QuoteList' });
-
 export const QuoteListQuery = z.object({
   ...changeQuery(),
   customerId: textFilter('Quotes of exactly this customer.'),
@@ -95,8 +94,12 @@ export const QuoteParams = z.object({ quoteId: pathId('Id of the quote.') });
 
 /** The schemas below belong to the dashboard API only. */
 
+export const QuoteRecord = Quote.extend({ archivedAt: archivedAt() }).meta({ id: 'QuoteRecord' });
+export type QuoteRecord = z.infer<typeof QuoteRecord>;
+
 export const QuoteRecordListQuery = QuoteListQuery.extend({
   token: textFilter('The quote of this public link.', 255),
+  archived: archivedFilter(),
 });
 
 const onCreation = 'Written when the quote is created; afterwards only openings change it.';

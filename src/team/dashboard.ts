@@ -1,19 +1,23 @@
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { recordRoutes } from '../dashboard/record-routes.ts';
+import { ArchivedRecord, recordView } from '../http/record-routes.ts';
 import { teamMemberRecord } from './repository.ts';
-import { TeamMember, TeamMemberListQuery, TeamMemberPut, TeamMemberUpdate } from './schema.ts';
+import { TeamMemberPut, TeamMemberRecord, TeamMemberRecordListQuery, TeamMemberUpdate } from './schema.ts';
 
-export const teamDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
-  recordRoutes(app, {
-    path: '/team-members',
-    title: 'a team member',
-    record: TeamMember,
-    query: TeamMemberListQuery,
-    body: TeamMemberPut,
+const USER_TAKEN = ['TEAM_MEMBER_USER_TAKEN'] as const;
+
+export const teamMemberRecords = recordView({
+  schemas: {
+    record: TeamMemberRecord,
+    query: TeamMemberRecordListQuery,
+    put: TeamMemberPut,
     patch: TeamMemberUpdate,
-    listed: 'The members of the team, oldest first.',
-    archived: 'The member is archived; opportunities still show the name.',
-    functions: teamMemberRecord,
-  });
-  done();
-};
+    archived: ArchivedRecord,
+  },
+  functions: teamMemberRecord,
+  codes: { put: USER_TAKEN, update: USER_TAKEN, restore: USER_TAKEN },
+});
+
+/** `/team`, as in `/v1`. */
+export const teamRecords = recordView({
+  schemas: { record: TeamMemberRecord, query: TeamMemberRecordListQuery },
+  functions: { list: teamMemberRecord.list },
+});

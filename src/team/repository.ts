@@ -1,24 +1,42 @@
+import { ApiError } from '../contract/errors.ts';
 import {
   activeMembers,
   columnsOf,
   defineList,
   defineRecord,
+  equals,
   fieldsOf,
   oldestFirst,
   recordFilters,
   teamMembers,
 } from '../db/index.ts';
-import { TeamMember, TeamMemberListQuery, TeamMemberPut } from './schema.ts';
+import {
+  TeamMember,
+  TeamMemberListQuery,
+  TeamMemberPut,
+  TeamMemberRecord,
+  TeamMemberRecordListQuery,
+} from './schema.ts';
 
 export const memberView = { ...activeMembers, fields: fieldsOf(TeamMember, teamMembers) };
 
+const order = oldestFirst('createdAt');
+
 export const listTeamMembers = defineList(memberView, {
   query: TeamMemberListQuery,
-  order: oldestFirst('createdAt'),
+  order,
   filters: recordFilters,
 });
 
-export const teamMemberRecord = {
-  ...defineRecord(memberView, { columns: columnsOf(TeamMemberPut, teamMembers) }),
-  list: listTeamMembers,
-};
+export const teamMemberRecord = defineRecord(
+  { ...activeMembers, fields: fieldsOf(TeamMemberRecord, teamMembers) },
+  {
+    lists: {
+      query: TeamMemberRecordListQuery.omit({ archived: true }),
+      order,
+      filters: { ...recordFilters, userId: { ...equals('userId'), isShort: true } },
+    },
+    columns: columnsOf(TeamMemberPut, teamMembers),
+    taken: ({ userId }) => new ApiError('TEAM_MEMBER_USER_TAKEN', { userId }),
+  },
+);

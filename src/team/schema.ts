@@ -1,14 +1,16 @@
 import { z } from 'zod';
 import { EMAIL_RULE, isEmailAddress } from '../../rules/contact-key.ts';
 import {
+  archivedAt,
+  archivedFilter,
   createdOnce,
   dateTime,
   field,
   id,
-  page,
   patchOf,
   recordQuery,
   text,
+  textFilter,
   texts,
 } from '../contract/fields.ts';
 
@@ -31,16 +33,23 @@ export const TeamMember = z
   .meta({ id: 'TeamMember' });
 export type TeamMember = z.infer<typeof TeamMember>;
 
-export const TeamMemberList = page(TeamMember).meta({ id: 'TeamMemberList' });
-
 export const TeamMemberListQuery = z.object(recordQuery());
 
 /** The schemas below belong to the dashboard API only. */
 
+export const TeamMemberRecord = TeamMember.extend({ archivedAt: archivedAt() }).meta({
+  id: 'TeamMemberRecord',
+});
+
+export const TeamMemberRecordListQuery = TeamMemberListQuery.extend({
+  userId: textFilter('The member of this account.', 255),
+  archived: archivedFilter(),
+});
+
 export const TeamMemberPut = z
   .object({
     userId: text({ min: 1, max: 255 }).describe(
-      "The id of the person's account, which can belong to several organizations.",
+      "The id of the person's account, which can belong to several organizations, and to one active member in each.",
     ),
     name: text({ min: 1, max: 255 }),
     email: text({ max: 320 }).refine(isEmailAddress, EMAIL_RULE),

@@ -6,8 +6,10 @@ import { issueApiKey, rotateApiKey } from '../../src/api-keys/repository.ts';
 import { type ErrorCode, errorCodes, statusOf } from '../../src/contract/errors.ts';
 import { type Database, parseJson } from '../../src/db/index.ts';
 import { closeOrganization } from '../../src/organizations/repository.ts';
+import { pipelineStageRecord } from '../../src/pipeline-stages/repository.ts';
 import { eraseCustomer } from '../../src/privacy/erasure.repository.ts';
 import { mergeCustomer } from '../../src/privacy/merge.repository.ts';
+import { teamMemberRecord } from '../../src/team/repository.ts';
 import {
   contractOf,
   declaredCodes,
@@ -20,7 +22,7 @@ import {
 import { buildDashboard, TOKEN } from '../support/dashboard.ts';
 import { appOf } from '../support/instance.ts';
 import { type Has, populate } from '../support/operations.ts';
-import { customer, quote, stage } from '../support/records.ts';
+import { customer, type Fields, type Make, member, quote, stage } from '../support/records.ts';
 import { type Agency, ask, type Reply, useService } from '../support/service.ts';
 
 /**
@@ -58,6 +60,35 @@ const ownerOf = (path: string): string =>
 /** As in src/http/idempotency.ts. */
 const fingerprintOf = (path: string, key: string): Buffer =>
   hash('sha256', `${ownerOf(path)} POST ${path}\n${key}`, 'buffer');
+
+/** A PUT, a PATCH or a restore of a record that would have the unique value of another one. */
+function taken(
+  idName: string,
+  make: Make,
+  unique: Fields,
+  { archive }: Pick<typeof teamMemberRecord, 'archive'>,
+): Provocation {
+  return async (send) => {
+    const agency = await service.agency();
+    const other = await make(agency);
+    const owner = await make(agency, unique);
+    const sendTo = (id: string, body: Fields) =>
+      send({ ids: { organizationId: agency.id, [idName]: id }, body });
+    for (const [id, body] of [
+      [randomUUID(), owner],
+      [other.id, unique],
+    ] as const) {
+      const response = await sendTo(id, body);
+      if (response.body.error?.code.endsWith('_TAKEN')) return response;
+    }
+    await archive(agency.scope, owner.id);
+    await make(agency, unique);
+    return sendTo(owner.id, {});
+  };
+}
+
+/** All records that `populate` returns are active. */
+const restoreActive: Provocation = (send) => send({ ids: has });
 
 /** The request that causes each code, whatever the operation. `…_NOT_FOUND` needs no entry: ids in a path are random. */
 const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
@@ -103,7 +134,6 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
     await customer(agency, { contacts });
     return send({ ids: { customerId: owner.id } });
   },
-  CUSTOMER_NOT_ARCHIVED: async (send, agency) => send({ ids: { customerId: (await customer(agency)).id } }),
   CUSTOMER_ERASED: async (send, agency) => {
     const { id } = await customer(agency);
     await eraseCustomer(agency.scope, id);
@@ -114,10 +144,8 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
     await mergeCustomer(agency.scope, into.id, { from: from.id });
     return send({ ids: { customerId: from.id } });
   },
-  PIPELINE_STAGE_KEY_TAKEN: async (send, agency) => {
-    const { key } = await stage(agency, { key: 'negotiation' });
-    return send({ ids: { pipelineStageId: randomUUID() }, body: { key, name: 'Otra' } });
-  },
+  PIPELINE_STAGE_KEY_TAKEN: taken('pipelineStageId', stage, { key: 'negotiation' }, pipelineStageRecord),
+  TEAM_MEMBER_USER_TAKEN: taken('teamMemberId', member, { userId: 'user_81' }, teamMemberRecord),
   QUOTE_NOT_PUBLISHED: async (send, agency) => send({ ids: { quoteId: (await quote(agency)).id } }),
   CUSTOMER_CONTACT_NOT_FOUND: async (send, agency) =>
     send({ ids: { customerId: (await customer(agency)).id } }),
@@ -153,10 +181,6 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
     }
   },
   PRECONDITION_FAILED: (send) => send({ ids: has, headers: { 'if-match': '"another"' } }),
-  CATALOG_PRODUCT_NOT_ARCHIVED: async (send, agency) => {
-    const { body } = await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
-    return send({ ids: { productId: body.id } });
-  },
 };
 
 /** Codes of requests that reach no operation, and of signed links. */
@@ -246,7 +270,8 @@ const OWN_MESSAGES: ErrorCode[] = ['VALIDATION_FAILED', 'UNAUTHORIZED'];
 
 describe.each(cases)('$operation.operationId returns', ({ api, method, path, operation }) => {
   test.each(codesOf(operation))('%s, with the status and the message of the document', async (code) => {
-    const provoke = PROVOCATIONS[code] ?? (code.endsWith('_NOT_FOUND') ? unknownRecord : undefined);
+    const ofKind = code.endsWith('_NOT_ARCHIVED') ? restoreActive : undefined;
+    const provoke = PROVOCATIONS[code] ?? (code.endsWith('_NOT_FOUND') ? unknownRecord : ofKind);
     if (!provoke) throw new Error(`Add the request that causes ${code} to PROVOCATIONS of this file.`);
     const { status, body } = await provoke(sender({ api, method, path, operation }), agency);
     expect({ status, body }).toMatchObject({ status: statusOf(code), body: { error: { code } } });

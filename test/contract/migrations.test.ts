@@ -29,6 +29,10 @@ const UNSCOPED_INDEXES = [
   'api_keys_hash_key',
   // One job deletes the expired keys of all organizations.
   'idempotency_keys_created_at_idx',
+  // A public link names no organization.
+  'quotes_token_idx',
+  // The dashboard lists the organizations of an account.
+  'team_members_user_key',
 ];
 
 async function emptyDatabase(template = EMPTY_TEMPLATE): Promise<string> {

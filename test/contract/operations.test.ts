@@ -33,7 +33,7 @@ const world = async (): Promise<World> => ({ service, dashboard, agency: await s
 const lists = { ...DASHBOARD_LISTS, ...LISTS };
 
 const inQuery = (name: string) =>
-  (DOCUMENTED.find((found) => found.name === name)?.operation.parameters ?? []).filter(
+  (DOCUMENTED.find((found) => name.split('?')[0] === found.name)?.operation.parameters ?? []).filter(
     (parameter) => parameter.in === 'query' && !parameter.required,
   );
 const inIt = (name: string, table: string): string => `${table}['${name}'] of ${FILE}`;

@@ -33,9 +33,10 @@ beforeAll(async () => {
   call = dashboard.of(agency);
 });
 
-/** Without what the service generates, and the key, which is unique to a pipeline stage. */
-const comparable = ({ id: _, createdAt: __, updatedAt: ___, token, publishedAt, key, ...others }: Fields) =>
-  others;
+/** Without what the service generates, and what is unique to a pipeline stage or team member. */
+function comparable({ id, createdAt, updatedAt, token, publishedAt, key, userId, ...others }: Fields) {
+  return others;
+}
 
 type Timestamps = { created: Date; changed: Date };
 

@@ -6,6 +6,7 @@ import { useDashboard } from '../support/dashboard.ts';
 import { withoutTriggers } from '../support/databases.ts';
 import {
   BELOW,
+  below,
   type Has,
   OPERATIONS,
   operationsBy,
@@ -33,9 +34,14 @@ let twins: Agency;
 let ids: Record<'mine' | 'theirs' | 'twins', Has>;
 /** Ids of archived records of mine. */
 let archivedIds: Has;
-const ARCHIVES = operationsBy('DELETE').filter(
-  (name) => !/\{(organization|apiKey|attachment)Id\}$/.test(name),
-);
+/** One for each kind of record: both APIs archive products and customers. */
+const ARCHIVES = [
+  ...new Map(
+    operationsBy('DELETE')
+      .filter((name) => !/\{(organization|apiKey|attachment)Id\}$/.test(name))
+      .map((name) => [name.replace(/.*\//, ''), name]),
+  ).values(),
+];
 /** Every row of two organizations, some in each table. No test may change one. */
 let before: Record<string, unknown[]>[];
 const stored = () => Promise.all([mine, theirs].map(dashboard.stored));
@@ -74,7 +80,7 @@ const IDS = Object.keys(OPERATIONS).flatMap((name) =>
 const STRANGE = ['0', '-1', 'null', "'", '%00', '%F0%9F%8C%8B', 'x'.repeat(7_000)];
 
 /** Operations that accept the id of an archived record. */
-const OF_ARCHIVED = /^PUT |\/(restore|export|erase)$|^GET \/dashboard.*\/customers\//;
+const OF_ARCHIVED = /^PUT |\/(restore|export|erase)$|^GET \/dashboard.*Id\}$/;
 
 describe("another organization's record, or an archived one, is not found, as if it did not exist", () => {
   test.each(IDS)('$idName of $name', async ({ name, idName }) => {
@@ -136,14 +142,20 @@ test('no operation returns or changes anything of another organization whose rec
   const isOfRecords = (name: string) => !/(organizations|\{organizationId\}|reopen)$/.test(name);
   const reads = operationsBy('GET').filter(isOfRecords);
   // The documents name a record before its parts, which have to be deleted first.
-  const writes = [...operationsBy('POST', 'PATCH', 'PUT'), ...operationsBy('DELETE').reverse()];
+  const writes = [...operationsBy('POST', 'PATCH', 'PUT'), ...operationsBy('DELETE').reverse()].filter(
+    (name) => isOfRecords(name) && !name.endsWith('/restore'),
+  );
   const others = await dashboard.stored(other.agency);
-  for (const name of [...reads, ...writes.filter(isOfRecords), ...reads]) {
-    const { status, text } = await run(own, name, same);
+  async function check(name: string, idsOfIt: Partial<Has> = {}) {
+    const { status, text } = await run(own, name, same, idsOfIt);
     if (!reads.includes(name)) expect(status, name).toBeLessThan(300);
     expect(text, name).not.toContain('twinb9');
   }
-  // The walk has archived the customer, and everything that an erasure deletes with it.
+  for (const name of [...reads, ...writes, ...reads]) {
+    await check(name);
+    const restore = `POST ${below(pathOf(name))}/restore`;
+    if (name.startsWith('DELETE') && restore in OPERATIONS) await check(restore, same);
+  }
   expect((await run(own, ERASE, same, { customerId })).status).toBe(200);
   expect(await dashboard.stored(other.agency)).toEqual(others);
 });

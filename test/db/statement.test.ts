@@ -152,7 +152,7 @@ test('a create renders every value byte for byte as a read does', async () => {
 
 test('a PATCH assigns only the columns of its fields', async () => {
   const { text } = await statementOf(1, (scope) =>
-    updateCatalogProduct(scope, newId(), {}, { durationHours: 5, includes: ['guide'] }),
+    updateCatalogProduct(scope, newId(), { durationHours: 5, includes: ['guide'] }),
   );
   expect(text).toMatch(/ set "duration_hours" = \$\d+, "includes" = \$\d+ where /);
 });

@@ -58,7 +58,7 @@ export const initialSteps = (agency: 0 | 1): Step[] => {
       send('POST /v1/catalog/products', [], { title: WORDS[n] }),
       send('PUT ~/pipeline-stages/{pipelineStageId}', [id], { key: ['new', 'won'][n], name: 'x' }),
       send('PUT ~/team-members/{teamMemberId}', [id], {
-        userId: 'u',
+        userId: `user ${n + 1}`,
         name: 'Eva',
         email: 'eva@example.com',
       }),

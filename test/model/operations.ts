@@ -30,8 +30,7 @@ import {
   putMessages,
   type Rejection,
   rejected,
-  restoreCustomer,
-  restoreProduct,
+  restore,
   type Write,
 } from './writes.ts';
 
@@ -68,12 +67,33 @@ const onOne = (kind: Kind, schema: string, write?: Write): Operation => {
   return { kind, needs: 'active', response: current, ...(write && { write, current }) };
 };
 
-const onList = (kind: Kind, schema: string, archivedSchema = schema): Operation => ({
+const onList = (kind: Kind, schema: string): Operation => ({
   response: (organization, request) =>
-    request.query.archived
-      ? listArchived(organization, kind, archivedSchema, request)
-      : list(organization, kind, schema, request.query),
+    (request.query.archived ? listArchived : list)(organization, kind, schema, request),
 });
+
+/** Returns a record, archived or not. A product that will be purged is not found. */
+const onStored = (kind: Kind, schema: string): Operation => ({
+  kind,
+  needs: 'stored',
+  response: (organization, { id, restorableSince }) => {
+    const row = organization[kind][id] as Row;
+    const isPast = kind === 'products' && row.archivedAt !== null && row.archivedAt < restorableSince;
+    return isPast ? rejected(404, NOT_FOUND.products) : show(schema, kind, row, organization);
+  },
+});
+
+const restoring = (kind: Kind, schema: string): Operation => {
+  const { response, ...stored } = onStored(kind, schema);
+  return {
+    ...stored,
+    write: (organization, request) => {
+      const found = response(organization, request, organization);
+      return found && isRejection(found) ? found : restore(kind)(organization, request);
+    },
+    response,
+  };
+};
 
 const archiving = (kind: Kind, schema: string): Operation => ({
   ...onOne(kind, schema, archive(kind)),
@@ -95,25 +115,48 @@ const owned = (path: string, kind: OwnedKind, schema: string): Record<string, Op
   const one = `${BELOW}/${path}`;
   return {
     [`GET ${one.replace(/\/[^/]*$/, '')}`]: onList(kind, schema),
-    [`GET ${one}`]: onOne(kind, schema),
+    [`GET ${one}`]: onStored(kind, schema),
     [`PUT ${one}`]: {
       kind,
       write: put(kind),
-      current: activeRecord(kind, schema),
+      current: (organization, { id }) => {
+        const row = organization[kind][id];
+        return row && show(schema, kind, row, organization);
+      },
       response: activeRecord(kind, schema),
       status: (organization, { id }) => (organization[kind][id] ? 200 : 201),
     },
     [`PATCH ${one}`]: onOne(kind, schema, patch(kind)),
-    ...(kind !== 'conversations' && { [`DELETE ${one}`]: archiving(kind, schema) }),
+    ...(kind !== 'conversations' && {
+      [`DELETE ${one}`]: archiving(kind, schema),
+      [`POST ${one}/restore`]: restoring(kind, schema),
+    }),
   };
 };
 
-const customerRecord: Operation = {
-  kind: 'customers',
-  needs: 'stored',
-  response: (organization, { id }) =>
-    show('CustomerRecord', 'customers', organization.customers[id] as Row, organization),
+/** The operations on a kind of record that both APIs write. */
+const shared = (
+  path: string,
+  kind: Kind,
+  schema: string,
+  { create, update }: { create: Write; update: Write },
+): Record<string, Operation> => {
+  const all = path.replace(/\/[^/]*$/, '');
+  return {
+    [`GET ${all}`]: onList(kind, schema),
+    [`POST ${all}`]: creating(kind, schema, create),
+    [`GET ${path}`]: path.startsWith('/v1') ? onOne(kind, schema) : onStored(kind, schema),
+    [`PATCH ${path}`]: onOne(kind, schema, update),
+    [`DELETE ${path}`]: archiving(kind, schema),
+    ...(!path.startsWith('/v1') && { [`POST ${path}/restore`]: restoring(kind, schema) }),
+  };
 };
+
+const ofProducts = { create: createProduct(), update: patchProduct };
+const ofProductRecords = { create: createProduct('Record'), update: patchVariants };
+const ofCustomers = { create: createCustomer, update: patchCustomer };
+
+const customerRecord = onStored('customers', 'CustomerRecord');
 
 const isId = (text: string): boolean => /^[\da-f]{8}-/.test(text);
 
@@ -151,16 +194,8 @@ const messageOf = ({ messages }: Organization, { id, childId }: Request): Fields
   messages[`${id} ${childId}`];
 
 export const OPERATIONS: Record<string, Operation> = {
-  'GET /v1/catalog/products': onList('products', 'CatalogProduct'),
-  'POST /v1/catalog/products': creating('products', 'CatalogProduct', createProduct),
-  'GET /v1/catalog/products/{productId}': onOne('products', 'CatalogProduct'),
-  'PATCH /v1/catalog/products/{productId}': onOne('products', 'CatalogProduct', patchProduct),
-  'DELETE /v1/catalog/products/{productId}': archiving('products', 'CatalogProduct'),
-  'GET /v1/customers': onList('customers', 'Customer'),
-  'POST /v1/customers': creating('customers', 'Customer', createCustomer),
-  'GET /v1/customers/{customerId}': onOne('customers', 'Customer'),
-  'PATCH /v1/customers/{customerId}': onOne('customers', 'Customer', patchCustomer),
-  'DELETE /v1/customers/{customerId}': archiving('customers', 'Customer'),
+  ...shared('/v1/catalog/products/{productId}', 'products', 'CatalogProduct', ofProducts),
+  ...shared('/v1/customers/{customerId}', 'customers', 'Customer', ofCustomers),
   'GET /v1/opportunities': onList('opportunities', 'Opportunity'),
   'GET /v1/opportunities/{opportunityId}': onOne('opportunities', 'Opportunity'),
   'GET /v1/conversations': onList('conversations', 'Conversation'),
@@ -169,26 +204,13 @@ export const OPERATIONS: Record<string, Operation> = {
   'GET /v1/quotes/{quoteId}/attachments': attachmentList,
   'GET /v1/team': onList('members', 'TeamMember'),
 
-  [`GET ${BELOW}/catalog/products`]: onList('products', 'CatalogProduct', 'RestorableCatalogProduct'),
-  [`GET ${BELOW}/catalog/products/{productId}`]: onOne('products', 'CatalogProduct'),
-  [`PATCH ${BELOW}/catalog/products/{productId}`]: onOne('products', 'CatalogProduct', patchVariants),
-  [`POST ${BELOW}/catalog/products/{productId}/restore`]: {
-    ...onOne('products', 'CatalogProduct'),
-    needs: 'stored',
-    write: restoreProduct,
-  },
-  [`GET ${BELOW}/customers`]: onList('customers', 'Customer', 'RestorableCustomer'),
-  [`POST ${BELOW}/customers/{customerId}/restore`]: {
-    ...onOne('customers', 'Customer'),
-    needs: 'stored',
-    write: restoreCustomer,
-  },
+  ...shared(`${BELOW}/catalog/products/{productId}`, 'products', 'CatalogProductRecord', ofProductRecords),
+  ...shared(`${BELOW}/customers/{customerId}`, 'customers', 'CustomerRecord', ofCustomers),
   [`POST ${BELOW}/customers/{customerId}/merge`]: {
     kind: 'customers',
     write: mergeCustomer,
     response: activeRecord('customers', 'Customer'),
   },
-  [`GET ${BELOW}/customers/{customerId}`]: customerRecord,
   [`PATCH ${BELOW}/customers/{customerId}/contacts/{contactId}`]: {
     ...customerRecord,
     needs: 'active',
@@ -203,11 +225,12 @@ export const OPERATIONS: Record<string, Operation> = {
     }),
   },
   ...owned('pipeline-stages/{pipelineStageId}', 'stages', 'PipelineStage'),
-  ...owned('team-members/{teamMemberId}', 'members', 'TeamMember'),
+  [`GET ${BELOW}/team`]: onList('members', 'TeamMemberRecord'),
+  ...owned('team-members/{teamMemberId}', 'members', 'TeamMemberRecord'),
   ...owned('opportunities/{opportunityId}', 'opportunities', 'OpportunityRecord'),
   ...owned('conversations/{conversationId}', 'conversations', 'ConversationRecord'),
-  ...owned('quotes/{quoteId}', 'quotes', 'Quote'),
-  [`POST ${BELOW}/quotes/{quoteId}/opens`]: { ...onOne('quotes', 'Quote'), write: open },
+  ...owned('quotes/{quoteId}', 'quotes', 'QuoteRecord'),
+  [`POST ${BELOW}/quotes/{quoteId}/opens`]: { ...onOne('quotes', 'QuoteRecord'), write: open },
   [`GET ${BELOW}/quotes/{quoteId}/attachments`]: attachmentList,
   [`POST ${BELOW}/quotes/{quoteId}/attachments`]: {
     ...attachmentList,

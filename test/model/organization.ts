@@ -101,8 +101,9 @@ export const RETENTION = 30 * DAY;
 
 /** Fields of responses that follow from other fields or records, archived records too. */
 const DERIVED: Partial<Record<Kind, (row: Row, organization: Organization) => Fields>> = {
-  products: ({ archivedAt }) =>
-    archivedAt === null ? {} : { purgeAt: new Date(Date.parse(archivedAt) + RETENTION).toISOString() },
+  products: ({ archivedAt }) => ({
+    purgeAt: archivedAt === null ? null : new Date(Date.parse(archivedAt) + RETENTION).toISOString(),
+  }),
   customers: (row, { erasures }) => ({
     displayName: nameOf(row),
     contacts: row.contacts.map((contact: Fields) => pick('CustomerContact', contact)),

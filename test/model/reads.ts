@@ -119,7 +119,7 @@ const page = (
 const visible = (organization: Organization, kind: Kind): Row[] =>
   active(organization[kind]).filter((row) => kind !== 'conversations' || row.continuedBy === null);
 
-export const list = (organization: Organization, kind: Kind, schema: string, query: Fields): Fields =>
+export const list = (organization: Organization, kind: Kind, schema: string, { query }: Request): Fields =>
   page(organization, kind, schema, query, [visible(organization, kind), ORDERS[kind]]);
 
 /** The archived records that can be restored. */

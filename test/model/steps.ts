@@ -73,11 +73,13 @@ const contacts = fc
 const NAMED: Record<string, fc.Arbitrary<unknown>> = {
   contacts,
   key: fc.constantFrom('new', 'won', 'lost'),
+  userId: fc.constantFrom(...[1, 2, 3, 4, 5, 6].map((n) => `user ${n}`)),
   email: fc.constantFrom('ana@example.com', 'eva@example.com'),
   channel: fc.constantFrom('whatsapp', 'whatsapp', 'instagram', 'web', 'sms'),
   contact: fc.constantFrom(...CONTACTS.map(([, value]) => value)),
   customerId: choose('customers'),
   from: choose('customers'),
+  mergedInto: choose('customers'),
   sellerMemberId: choose('members'),
   stageId: choose('stages'),
   opportunityId: choose('opportunities'),
@@ -231,8 +233,8 @@ const weightOf = (name: string): number => {
 };
 
 const ARCHIVABLE = KINDS.filter((kind) => kind !== 'conversations');
-/** SQL would restore a customer without its contacts, and a stage although another one has its key. */
-const RESTORABLE = ['products', 'members', 'opportunities', 'quotes'] as const;
+/** SQL would restore a customer without its contacts, and a stage or a member although another one has its key or account. */
+const RESTORABLE = ['products', 'opportunities', 'quotes'] as const;
 
 const sql = fc
   .constantFrom(
@@ -264,7 +266,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: job },
 );
 
-const INDEPENDENT = ['quotes/{quoteId}', 'opportunities/{opportunityId}', 'team-members/{teamMemberId}'];
+const INDEPENDENT = ['quotes/{quoteId}', 'opportunities/{opportunityId}'];
 
 /** Changes of different records of both organizations at the same time: none depends on another. */
 const independent = fc
@@ -302,7 +304,9 @@ const ABOUT_ONE = [
     'DELETE /v1/catalog/products/{productId}',
     `PATCH ${BELOW}/catalog/products/{productId}`,
   ],
-  ...INDEPENDENT.map((path) => ['PUT', 'PATCH', 'DELETE'].map((method) => `${method} ${BELOW}/${path}`)),
+  ...[...INDEPENDENT, 'team-members/{teamMemberId}'].map((path) =>
+    ['PUT', 'PATCH', 'DELETE'].map((method) => `${method} ${BELOW}/${path}`),
+  ),
   [
     `PUT ${BELOW}/conversations/{conversationId}`,
     `PATCH ${BELOW}/conversations/{conversationId}`,

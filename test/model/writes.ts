@@ -52,20 +52,23 @@ export const archive =
 
 const newVariant = (id: string): Fields => ({ ...blank('CatalogProductVariant'), status: 'active', id });
 
-export const createProduct: Write = (organization, { body, generated }) =>
-  withRow(organization, 'products', {
-    ...blank('CatalogProduct'),
-    type: 'package',
-    status: 'active',
-    pricingMode: 'per_person',
-    ...sent('CatalogProductCreate', body),
-    ...fresh(generated.id),
-    variants: (body.variants ?? []).map((variant: Fields, position: number) => ({
-      ...newVariant(generated.variants[position]?.id),
-      ...sent('CatalogProductVariantCreate', variant),
-      position,
-    })),
-  });
+/** @param own what the names of the dashboard's schemas have more */
+export const createProduct =
+  (own = ''): Write =>
+  (organization, { body, generated }) =>
+    withRow(organization, 'products', {
+      ...blank('CatalogProduct'),
+      type: 'package',
+      status: 'active',
+      pricingMode: 'per_person',
+      ...sent(`CatalogProduct${own}Create`, body),
+      ...fresh(generated.id),
+      variants: (body.variants ?? []).map((variant: Fields, position: number) => ({
+        ...newVariant(generated.variants[position]?.id),
+        ...sent(`CatalogProductVariant${own}Create`, variant),
+        position,
+      })),
+    });
 
 export const patchProduct: Write = (organization, { id, body }) =>
   withRow(organization, 'products', {
@@ -89,15 +92,8 @@ export const patchVariants: Write = (organization, { id, body, generated }) => {
     ...sent('CatalogProductVariantUpdate', { ...variant, id: undefined }),
     position,
   }));
-  const changes = sent('CatalogProductDashboardUpdate', { ...body, ...(variants && { variants }) });
+  const changes = sent('CatalogProductRecordUpdate', { ...body, ...(variants && { variants }) });
   return withRow(organization, 'products', { ...product, ...changes });
-};
-
-export const restoreProduct: Write = (organization, { id, restorableSince }) => {
-  const product = organization.products[id] as Row;
-  if (product.archivedAt === null) return rejected(409, 'CATALOG_PRODUCT_NOT_ARCHIVED');
-  if (product.archivedAt < restorableSince) return rejected(404, NOT_FOUND.products);
-  return withRow(organization, 'products', { ...product, archivedAt: null });
 };
 
 /** Customers. */
@@ -188,9 +184,8 @@ export const patchCustomer: Write = (organization, { id, body, generated }) => {
   });
 };
 
-export const restoreCustomer: Write = (organization, { id }) => {
+const restoreCustomer: Write = (organization, { id }) => {
   const customer = organization.customers[id] as Row;
-  if (customer.archivedAt === null) return rejected(409, 'CUSTOMER_NOT_ARCHIVED');
   if (organization.erasures[id]) return rejected(409, 'CUSTOMER_ERASED');
   if (customer.mergedInto) return rejected(409, 'CUSTOMER_MERGED');
   const contacts = customer.contacts.map((contact: Fields) => {
@@ -314,7 +309,14 @@ const OWNED: Record<OwnedKind, Owned> = {
         ? rejected(409, 'PIPELINE_STAGE_KEY_TAKEN')
         : undefined,
   },
-  members: { schema: 'TeamMemberPut', defaults: () => ({ isAssignable: true }) },
+  members: {
+    schema: 'TeamMemberPut',
+    defaults: () => ({ isAssignable: true }),
+    conflict: ({ members }, { id, userId }) =>
+      active(members).some((other) => other.id !== id && other.userId === userId)
+        ? rejected(409, 'TEAM_MEMBER_USER_TAKEN')
+        : undefined,
+  },
   opportunities: {
     schema: 'OpportunityPut',
     references: { customerId: 'customers', sellerMemberId: 'members', stageId: 'stages' },
@@ -420,6 +422,17 @@ function store(organization: Organization, kind: OwnedKind, row: Row, body: Fiel
   const following = kind === 'opportunities' ? quotesFollowing(organization, completed) : [];
   return withRows(organization, [[kind, completed], ...following]);
 }
+
+/** Changes nothing else. */
+export const restore =
+  (kind: Kind): Write =>
+  (organization, request) => {
+    const row = organization[kind][request.id] as Row;
+    if (row.archivedAt === null) return rejected(409, NOT_FOUND[kind].replace('_NOT_FOUND', '_NOT_ARCHIVED'));
+    if (kind === 'customers') return restoreCustomer(organization, request);
+    const conflict = kind === 'products' ? undefined : OWNED[kind].conflict;
+    return conflict?.(organization, row, row) ?? withRow(organization, kind, { ...row, archivedAt: null });
+  };
 
 export const open: Write = (organization, { id, body: { openedAt } }) => {
   const quote = organization.quotes[id] as Row;

@@ -178,7 +178,7 @@ const operationAt = (method: string, path: string): string | undefined =>
   DOCUMENTED.find(({ name }) => name.replace(/\/\{\w+\}$/, '') === `${method} ${path}`)?.name;
 
 /** The dashboard's path of the same records. */
-const below = (path: string): string => path.replace(/^\/v1/, BELOW);
+export const below = (path: string): string => path.replace(/^\/v1/, BELOW);
 
 /** The path of the operation without the id of a record at its end. */
 const recordsOf = (name: string): string => pathOf(name).replace(/\/\{\w+\}$/, '');
@@ -205,9 +205,9 @@ const SPECIAL_REQUESTS: Record<string, Operation> = {
   [`POST ${BELOW}/api-keys`]: { body: ({ word }) => ({ name: `sync ${word}` }) },
   [`POST ${BELOW}/api-keys/{apiKeyId}/rotate`]: { body: () => ({ overlapSeconds: 60 }) },
   [`PATCH ${BELOW}/api-keys/{apiKeyId}`]: { body: ({ word }) => ({ name: `otra ${word}` }) },
-  [`GET ${BELOW}/catalog/products`]: {
-    query: 'archived=true',
-    change: 'DELETE /v1/catalog/products/{productId}',
+  [`GET ${BELOW}/team`]: { change: `PUT ${BELOW}/team-members/{teamMemberId}` },
+  [`POST ${BELOW}/catalog/products`]: {
+    body: ({ word }) => ({ title: `Nuevo ${word}`, destinations: [word], variants: [{ label: word }] }),
   },
   [`PATCH ${BELOW}/catalog/products/{productId}`]: {
     // A variant without an id would be added by each request: test/catalog.test.ts covers variants.
@@ -216,8 +216,18 @@ const SPECIAL_REQUESTS: Record<string, Operation> = {
   [`POST ${BELOW}/catalog/products/{productId}/restore`]: {
     ids: ({ archivedProductId }) => ({ productId: archivedProductId }),
   },
-  [`GET ${BELOW}/customers`]: { change: 'POST /v1/customers' },
-  [`GET ${BELOW}/customers/{customerId}`]: { change: 'PATCH /v1/customers/{customerId}' },
+  [`POST ${BELOW}/customers`]: {
+    body: ({ word }) => ({
+      firstName: word,
+      contacts: [{ identifierType: 'email', identifierValue: `${word}@dashboard.example.com` }],
+    }),
+  },
+  [`PATCH ${BELOW}/customers/{customerId}`]: {
+    body: ({ word }) => ({
+      lastName: `Peña ${word}`,
+      contacts: [CONTACT, { identifierType: 'web', identifierValue: word }],
+    }),
+  },
   [`POST ${BELOW}/customers/{customerId}/restore`]: {
     ids: ({ leavingCustomerId }) => ({ customerId: leavingCustomerId }),
   },
@@ -271,6 +281,7 @@ const NAMED: Record<string, (has: Has) => unknown> = {
   rotatedFrom: () => null,
   sellerMemberId: ({ teamMemberId }) => teamMemberId,
   stageId: ({ pipelineStageId }) => pipelineStageId,
+  userId: ({ stageKey }) => `account ${stageKey}`,
 };
 
 /** A value of the field that is neither null nor its default. */
@@ -395,7 +406,7 @@ const LARGE = 1;
 const ofCustomer: Filter = { loaded: recordId('customer', LARGE, 7), isSelective: true };
 
 /** Parameters that do not compare one field with a value: test/finding.test.ts. */
-export const FINDING = ['contact', 'contactType', 'ids', 'token'];
+export const FINDING = ['contact', 'contactType', 'ids', 'mergedInto', 'token', 'userId'];
 
 /** What does not follow from the documents. */
 const LISTED: Record<string, Partial<List>> = {
@@ -533,31 +544,50 @@ export const LISTS: Record<string, List> = Object.fromEntries(
     .map(({ name, operation }) => [name, listOf(name, operation)]),
 );
 
-/** The lists of the dashboard that have pages: those of /v1, others without filters, and the archived products. */
-export const DASHBOARD_LISTS: Record<string, Pick<List, 'make' | 'filters' | 'searched'>> = {
-  ...Object.fromEntries(
-    operationsOf(INTERNAL)
-      .filter(isPaged)
-      .map(({ name, path }) => {
-        const list = Object.values(LISTS).find(({ creates }) => below(recordsOf(creates)) === path);
-        return [name, list ?? { make: stage, filters: {}, searched: {} }];
-      }),
-  ),
-  [`GET ${BELOW}/catalog/products`]: {
-    make: async (agency, fields) => {
-      const { updatedAt, ...others } = await product(agency, fields);
-      await agency.delete(`/v1/catalog/products/${others.id}`);
-      return others;
-    },
-    filters: LISTED['GET /v1/catalog/products']?.filters ?? {},
-    searched: LISTED['GET /v1/catalog/products']?.searched ?? {},
-  },
+/** The function of the dashboard for records of this path. */
+const recordOf = (path: string) => {
+  const noun = path.replace(/.*\//, '').replace(/ies$/, 'y').replace(/s$/, '');
+  return exported(`${noun.replace(/-(.)/, (_, letter) => letter.toUpperCase())}Record`);
 };
+
+/** Creates records that are archived then, which moves their `updatedAt`. */
+const archiving =
+  (make: Make, records: string): Make =>
+  async (agency, fields, id) => {
+    const { updatedAt, ...made } = await make(agency, fields, id);
+    if (records.startsWith('/v1')) await agency.delete(`${records}/${made.id}`);
+    else await recordOf(records).archive(agency.scope, made.id);
+    return made;
+  };
+
+/** The lists of the dashboard that have pages: those of /v1, others without filters, and those of archived records. */
+export const DASHBOARD_LISTS: Record<
+  string,
+  Pick<List, 'make' | 'filters' | 'searched'>
+> = Object.fromEntries(
+  operationsOf(INTERNAL)
+    .filter(isPaged)
+    .flatMap(({ name, path, operation }) => {
+      const [, found] =
+        Object.entries(LISTS).find(([listed, { creates }]) =>
+          [recordsOf(creates), pathOf(listed)].map(below).includes(path),
+        ) ?? [];
+      const list = found ?? { make: stage, filters: {}, searched: {} };
+      if (!operation.parameters?.some((parameter) => parameter.name === 'archived')) return [[name, list]];
+      const { make, filters, searched } = list;
+      const records = found ? recordsOf(found.archive ?? '') : path;
+      const archived = { make: archiving(make, records), filters, searched };
+      return [
+        [name, list],
+        [`${name}?archived=true`, archived],
+      ];
+    }),
+);
 
 /** A page of a list of either API. */
 export async function readList(world: World, name: string, query = ''): Promise<Reply> {
-  const path = pathOf(name).replace('{organizationId}', world.agency.id);
-  const parameters = [OPERATIONS[name]?.query, query].filter(Boolean).join('&');
+  const [path = '', archived] = pathOf(name).replace('{organizationId}', world.agency.id).split('?');
+  const parameters = [archived, query].filter(Boolean).join('&');
   const reply = await send(world, { method: 'GET', path: parameters ? `${path}?${parameters}` : path });
   if (reply.status !== 200) throw new Error(`${name} by ${query}: ${reply.text}`);
   return reply;

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { updateDashboardFields } from '../../src/catalog/repository.ts';
-import { CatalogProductDashboardUpdate } from '../../src/catalog/schema.ts';
+import { updateCatalogProduct } from '../../src/catalog/repository.ts';
 import { putConversation } from '../../src/conversations/chains.repository.ts';
 import { putMessage } from '../../src/conversations/messages.repository.ts';
 import { ConversationMessagePut, ConversationPut } from '../../src/conversations/schema.ts';
@@ -30,7 +29,7 @@ export type Make = (agency: Agency, fields?: Fields, id?: string) => Promise<Rec
 /** The response, without the fields that only the dashboard has. */
 export const shown = async <T>(put: Promise<Put<T>>, ...own: (keyof T)[]): Promise<Record> => {
   const body = parseJson((await put).body) as Record;
-  for (const name of own) delete body[String(name)];
+  for (const name of [...own, 'archivedAt']) delete body[String(name)];
   return body;
 };
 
@@ -107,6 +106,7 @@ const publicProduct = byPublicApi('/v1/catalog/products', () => ({ title: 'Oaxac
 export const product: Make = async (agency, { destinations, ...fields } = {}, id) => {
   const made = await publicProduct(agency, fields, id);
   if (destinations === undefined) return made;
-  const { variants: _, ...update } = CatalogProductDashboardUpdate.parse({ destinations });
-  return parseJson(await updateDashboardFields(agency.scope, made.id, update));
+  return parseJson(
+    await updateCatalogProduct(agency.scope, made.id, { destinations: destinations as string[] }),
+  );
 };

@@ -1,11 +1,13 @@
 import { and, getTableName, isNotNull, lt, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
+import type { z } from 'zod';
 import type { OrganizationScope, Queries } from '../pool/scope.ts';
 import { as, type Fields, type Ids, keyIn, keyIs, qb, type RecordKey, recordIs, written } from '../query.ts';
 import { isId } from '../sql/ids.ts';
 import { type Json, parseJson } from '../sql/json.ts';
 import { type Params, prepared, unprepared } from '../sql/statement.ts';
 import type { Resource, TenantTable } from '../tables/resource.ts';
+import { defineList, type ListOptions, newestFirst } from './list.ts';
 import { recordNotFound, type View } from './view.ts';
 
 type ArchivableTable = TenantTable & { archivedAt: PgColumn };
@@ -26,6 +28,43 @@ export function defineArchive<T = Archived>(
     if (!row) throw recordNotFound(resource, id);
     return row.body;
   };
+}
+
+/** Archived records too. */
+export const storedOf = <T>(view: View<T, ArchivableTable>): View<T, ArchivableTable> => ({
+  ...view,
+  visible: sql`true`,
+});
+
+/** Archived records, which have neither search documents nor kept totals. */
+export const archivedOf = <T>(view: View<T, ArchivableTable>): View<T, ArchivableTable> => ({
+  ...view,
+  visible: isNotNull(view.table.archivedAt),
+  isCounted: false,
+  searchDocument: undefined,
+});
+
+/**
+ * The list of the dashboard: active records or, with `archived`, the archived ones, latest archived first.
+ * @param archived the archived records, if not all can be restored, and filters that differ for them
+ */
+export function defineRecordList<T, Query extends z.ZodObject>(
+  view: View<T, ArchivableTable>,
+  options: ListOptions<Query>,
+  archived: { view?: View<T, ArchivableTable>; filters?: Partial<ListOptions<Query>['filters']> } = {},
+) {
+  const name = getTableName(view.table);
+  const list = defineList(view, { ...options, name: `${name}.list_records` });
+  const listArchived = defineList(archived.view ?? archivedOf(view), {
+    ...options,
+    name: `${name}.list_archived`,
+    order: newestFirst('archivedAt'),
+    filters: { ...options.filters, ...archived.filters },
+  });
+  return (
+    scope: OrganizationScope,
+    { archived, ...query }: Parameters<typeof list>[1] & { archived?: 'true' | undefined },
+  ) => (archived ? listArchived : list)(scope, query as Parameters<typeof list>[1]);
 }
 
 /** The function returns undefined if no archived record meets the condition, or if a trigger drops the update. */

@@ -49,15 +49,15 @@ export function defineBoundedUpdate<T, Name extends string>(
   view: View<T>,
   kind: Kind,
   columns: Columns<Name>,
-  name = `${tableName(view)}.update`,
+  name = tableName(view),
 ) {
-  const [get, lock] = [defineGet(view), defineLockedGet(view)];
-  const update = defineUpdate(view, columns, name, get);
+  const [get, lock] = [defineGet(view, `${name}.get`), defineLockedGet(view, `${name}.get`)];
+  const update = defineUpdate(view, columns, `${name}.update`, get);
   // JSON of a response has at most four times the bytes of its request.
   const [half, eighth] = [MAX_BYTES[kind] / 2, MAX_BYTES[kind] / 8];
   const hasSpace = sql`octet_length(${jsonRow(view.fields)}::text) <= ${sql.raw(String(half))}`;
   const withSpace = { ...view, visible: sql`${view.visible} and ${hasSpace}` };
-  const updateWithSpace = defineUpdate(withSpace, columns, `${name}_small`, get);
+  const updateWithSpace = defineUpdate(withSpace, columns, `${name}.update_small`, get);
   const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.code === view.notFound;
 
   return async <Input extends object>(

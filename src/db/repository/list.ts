@@ -26,7 +26,7 @@ export type PageJson<T> = Json<Page<T>> & { readonly total: number };
 export type Filter = {
   /** Its column is that of the search document, if that has the field. */
   field: string;
-  where: (column: PgColumn, value: Placeholder) => SQL;
+  where: (column: PgColumn | SQL, value: Placeholder) => SQL;
   /** Converts the value of the request for the statement. */
   value?: (requested: string) => unknown;
   /** The value decides the best plan, so PostgreSQL plans the list at each run. */
@@ -111,7 +111,7 @@ export const oldestFirst = (field: string): Order => [
 
 type FilterName<Query extends z.ZodObject> = Exclude<keyof z.infer<Query>, 'limit' | 'offset'> & string;
 
-type ListOptions<Query extends z.ZodObject> = {
+export type ListOptions<Query extends z.ZodObject> = {
   name?: string;
   query: Query;
   order: Order;
@@ -129,8 +129,8 @@ type Statements = {
 
 const columnsOf = (table: TenantTable) => getTableColumns(table) as Record<string, PgColumn>;
 
-function columnOf(table: TenantTable, field: string): PgColumn {
-  const column = columnsOf(table)[field];
+function columnOf(table: TenantTable, field: string, searchedText?: SQL): PgColumn | SQL {
+  const column = columnsOf(table)[field] ?? (field === 'search' ? searchedText : undefined);
   if (!column) throw new Error(`A list needs ${field} in ${getTableName(table)}.`);
   return column;
 }
@@ -159,7 +159,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   const condition =
     (of: TenantTable) =>
     ([filter, { field, where }]: [FilterName<Query>, Filter]): SQL =>
-      where(columnOf(of, field), sql.placeholder(filter));
+      where(columnOf(of, field, view.searchedText), sql.placeholder(filter));
 
   /** The condition of the page, and the source of the total. */
   function matching(active: ActiveFilters): { where: SQL; counted: SQL } {

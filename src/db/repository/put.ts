@@ -1,17 +1,19 @@
 import { getTableName, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import { type ApiError, validationFailed } from '../../contract/errors.ts';
+import type { z } from 'zod';
+import { ApiError, notArchivedCode, validationFailed } from '../../contract/errors.ts';
 import { isUniqueViolation } from '../pool/errors.ts';
 import { inTransaction, LostRace, type OrganizationScope } from '../pool/scope.ts';
 import { as, keyIs, qb, type RecordKey } from '../query.ts';
 import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
-import type { Json } from '../sql/json.ts';
+import { type Json, parseJson } from '../sql/json.ts';
 import { placeholdersOf, rowValues } from '../sql/row.ts';
 import { type Params, prepared } from '../sql/statement.ts';
 import type { Resource, TenantTable } from '../tables/resource.ts';
-import { defineArchive } from './archive.ts';
+import { defineArchive, defineRecordList, defineRestore, storedOf } from './archive.ts';
 import { defineGet, defineLockedGet } from './get.ts';
+import type { ListOptions } from './list.ts';
 import { recordNotFound, type View } from './view.ts';
 import { defineUpdate } from './write.ts';
 
@@ -105,9 +107,16 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
     return stored;
   }
 
+  const rejectTaken =
+    (input: Input) =>
+    (error: unknown): never => {
+      throw options.taken && isUniqueViolation(error) ? options.taken(input) : error;
+    };
+
   return {
     replaced,
     lock,
+    rejectTaken,
 
     needsCheck: (input: Input): boolean =>
       [...Object.keys(references), ...fixed].some((field) => input[field] != null),
@@ -157,45 +166,57 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
     /** Also restores the record. If nothing differs, nothing changes. */
     async replace({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
       const values = { organizationId, id, ...rowValues(replaced, input) };
-      await db.write(replaceStatement, values).catch((error: unknown) => {
-        throw options.taken && isUniqueViolation(error) ? options.taken(input) : error;
-      });
+      await db.write(replaceStatement, values).catch(rejectTaken(input));
     },
   };
 }
 
 /**
- * `put` creates, replaces or restores the record. `update` changes the fields of its body; null clears one. Both throw
- * VALIDATION_FAILED for an invalid reference or a changed fixed field. All but `put` throw the resource's not-found error.
+ * `put` creates or replaces the record, archived or not. `update` changes the fields of its body; null clears one. Both
+ * throw VALIDATION_FAILED for an invalid reference or a changed fixed field. `restore` changes nothing else, and throws
+ * `…_NOT_ARCHIVED`. All but `put` throw the resource's not-found error; `get`, `lockStored` and `restore` find archived
+ * records too.
  */
-export function defineRecord<T, Name extends string>(
+export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
   view: View<T, PutTable & { archivedAt: PgColumn }>,
-  options: PutOptions<Name>,
+  options: PutOptions<Name> & { lists: ListOptions<Query> },
 ) {
-  const name = `${getTableName(view.table)}.get_record`;
-  const get = defineGet(view, name);
+  const name = getTableName(view.table);
+  const stored = storedOf(view);
+  const get = defineGet(stored, `${name}.get_stored`);
+  const getActive = defineGet(view, `${name}.get_record`);
+  const restoreArchived = defineRestore(view);
   const steps = putSteps(view, options);
   const patch: (scope: OrganizationScope, id: string, input: Input) => Promise<Json<T>> = defineUpdate<
     T,
     string
-  >(view, steps.replaced, `${getTableName(view.table)}.update`, get);
+  >(view, steps.replaced, `${name}.update`, getActive);
 
   return {
-    notFound: view.notFound,
+    list: defineRecordList(view, options.lists),
     get,
-    lock: defineLockedGet(view, name),
+    getActive,
+    lock: defineLockedGet(view, `${name}.get_record`),
+    lockStored: defineLockedGet(stored, `${name}.get_stored`),
     archive: defineArchive(view),
+    restore: async (scope: OrganizationScope, id: string): Promise<Json<T>> => {
+      const record = parseJson(await get(scope, id)) as Input;
+      const restored = await restoreArchived(scope, id, {}).catch(steps.rejectTaken(record));
+      if (!restored) throw new ApiError(notArchivedCode(view.notFound));
+      return restored;
+    },
     update: async (
       scope: OrganizationScope,
       id: string,
       input: Partial<Record<Name, unknown>>,
     ): Promise<Json<T>> => {
-      if (!isId(id) || !steps.needsCheck(input)) return patch(scope, id, input);
+      if (!isId(id) || !steps.needsCheck(input))
+        return patch(scope, id, input).catch(steps.rejectTaken(input));
       return inTransaction(scope, async (within) => {
         const stored = await steps.lock(within, id);
         if (!stored?.isVisible) throw recordNotFound(view, id);
         await steps.check(within, input, stored);
-        return patch(within, id, input);
+        return patch(within, id, input).catch(steps.rejectTaken(input));
       });
     },
     put: (scope: OrganizationScope, id: string, input: Partial<Record<Name, unknown>>): Promise<Put<T>> =>

@@ -1,6 +1,15 @@
 import { isNull, sql } from 'drizzle-orm';
 import { doublePrecision, index, integer, json, numeric, pgTable, text } from 'drizzle-orm/pg-core';
-import { isLive, listIndex, listOrder, record, searchDocument, texts } from './columns.ts';
+import {
+  archivedIndex,
+  isLive,
+  listIndex,
+  listOrder,
+  record,
+  searchDocument,
+  searched,
+  texts,
+} from './columns.ts';
 import { recordKeys, searchKeys } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -50,9 +59,7 @@ export const products = pgTable(
     index('products_external_reference_code_idx')
       .on(...listOrder(table, table.externalReferenceCode))
       .where(sql`archived_at is null and external_reference_code is not null`),
-    index('products_archived_idx')
-      .on(table.organizationId, table.archivedAt.desc(), table.id.desc())
-      .where(sql`archived_at is not null`),
+    archivedIndex('products', table),
     // For the purge of all organizations: an index-only scan.
     index('products_due_idx')
       .on(table.archivedAt, table.organizationId, table.id)
@@ -81,4 +88,5 @@ export const liveProducts = {
   isCounted: true,
   countedBy: { field: 'status', name: 'products' },
   searchDocument: searchableProducts,
+  searchedText: searched(products.title, products.shortDescription, products.description),
 } satisfies Resource;

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import {
+  type AnyPgColumn,
   customType,
   type ExtraConfigColumn,
   index,
@@ -34,6 +35,15 @@ export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
 export const isLive = sql`archived_at is null`;
 
+/** For lists of archived records. */
+export const archivedIndex = (
+  name: string,
+  table: Record<'organizationId' | 'archivedAt' | 'id', ExtraConfigColumn>,
+) =>
+  index(`${name}_archived_idx`)
+    .on(table.organizationId, table.archivedAt.desc(), table.id.desc())
+    .where(sql`archived_at is not null`);
+
 type Listed = Record<'organizationId' | 'updatedAt' | 'id', ExtraConfigColumn>;
 
 export const listOrder = (table: Listed, ...filters: (ExtraConfigColumn | SQL)[]) =>
@@ -50,6 +60,10 @@ export const listIndexes = (name: string, table: Listed & Record<'createdAt', Ex
     .on(table.organizationId, table.createdAt, table.updatedAt, table.id)
     .where(isLive),
 ];
+
+/** The text of a search document, as the triggers write it. */
+export const searched = (...texts: (AnyPgColumn | SQL)[]): SQL =>
+  sql`fold_text(concat_ws(chr(31), ${sql.join(texts, sql`, `)}))`;
 
 /** A search document: the folded text of one visible record, maintained by triggers. */
 export const searchDocument = () => ({

@@ -80,6 +80,9 @@ export const conversations = pgTable(
     index('conversations_activity_state_idx')
       .on(...threadOrder(table, table.activityState), table.channel)
       .where(isNewest),
+    index('conversations_controlled_by_idx')
+      .on(...threadOrder(table, table.controlledBy), table.channel)
+      .where(isNewest),
   ],
 );
 
@@ -143,7 +146,12 @@ export const whatsappMessages = pgTable(
     deliveryStatusAt: timestamp('delivery_status_at'),
     templateName: text('template_name'),
   },
-  (table) => messageKeys('whatsapp_messages', table),
+  (table) => [
+    ...messageKeys('whatsapp_messages', table),
+    index('whatsapp_messages_provider_idx')
+      .on(table.organizationId, table.providerMessageId)
+      .where(sql`provider_message_id is not null`),
+  ],
 );
 
 /** Messages of conversations on every channel except whatsapp. */

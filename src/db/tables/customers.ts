@@ -1,6 +1,15 @@
 import { isNull, sql } from 'drizzle-orm';
 import { index, integer, json, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import { id, organizationId, record, searchDocument, texts, timestamp } from './columns.ts';
+import {
+  archivedIndex,
+  id,
+  organizationId,
+  record,
+  searchDocument,
+  searched,
+  texts,
+  timestamp,
+} from './columns.ts';
 import { primary, recordKeys, searchKeys, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -28,9 +37,7 @@ export const customers = pgTable(
   (table) => [
     ...recordKeys('customers', table),
     toRecord('customers_merged_into_fkey', table, table.mergedInto, table).onDelete('cascade'),
-    index('customers_archived_idx')
-      .on(table.organizationId, table.archivedAt.desc(), table.id.desc())
-      .where(sql`archived_at is not null`),
+    archivedIndex('customers', table),
     // With the same contacts as a person who is erased.
     index('customers_archived_contacts_idx')
       .using('gin', table.organizationId, table.contactKeys)
@@ -41,6 +48,11 @@ export const customers = pgTable(
       .where(sql`merged_into is not null`),
   ],
 );
+
+/** First and last name, joined; null if the customer has neither. */
+export const customerName = sql<
+  string | null
+>`nullif(concat_ws(' ', nullif(${customers.firstName}, ''), nullif(${customers.lastName}, '')), '')`;
 
 /** The contacts of live customers, maintained by a trigger. The primary key guarantees that one person is one record. */
 export const customerContactKeys = pgTable(
@@ -103,4 +115,5 @@ export const liveCustomers = {
   notFound: 'CUSTOMER_NOT_FOUND',
   isCounted: true,
   searchDocument: searchableCustomers,
+  searchedText: searched(customerName, customers.summary, customers.contactSearch),
 } satisfies Resource;

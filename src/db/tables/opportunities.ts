@@ -1,6 +1,15 @@
 import { isNull, type SQL, sql } from 'drizzle-orm';
 import { index, integer, numeric, type PgColumn, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { isLive, listIndex, listOrder, record, searchDocument, timestamp } from './columns.ts';
+import {
+  archivedIndex,
+  isLive,
+  listIndex,
+  listOrder,
+  record,
+  searchDocument,
+  searched,
+  timestamp,
+} from './columns.ts';
 import { customers } from './customers.ts';
 import { recordKeys, searchKeys, toRecord } from './organizations.ts';
 import { pipelineStages } from './pipeline-stages.ts';
@@ -36,6 +45,7 @@ export const opportunities = pgTable(
   },
   (table) => [
     ...recordKeys('opportunities', table),
+    archivedIndex('opportunities', table),
     toRecord('opportunities_customer_fkey', table, table.customerId, customers),
     toRecord('opportunities_seller_member_fkey', table, table.sellerMemberId, teamMembers),
     toRecord('opportunities_stage_fkey', table, table.stageId, pipelineStages),
@@ -82,4 +92,5 @@ export const liveOpportunities = {
   isCounted: true,
   countedBy: { field: 'salesStage', name: 'opportunities.sales_stage' },
   searchDocument: searchableOpportunities,
+  searchedText: searched(opportunities.title, opportunities.shortRef, opportunities.destination),
 } satisfies Resource;

@@ -1,6 +1,6 @@
 import { isNull } from 'drizzle-orm';
 import { integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { isLive, record } from './columns.ts';
+import { archivedIndex, isLive, record } from './columns.ts';
 import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -17,6 +17,7 @@ export const pipelineStages = pgTable(
     primary('pipeline_stages_pkey', table),
     toOrganization('pipeline_stages_organization_fkey', table),
     uniqueIndex('pipeline_stages_live_key').on(table.organizationId, table.key).where(isLive),
+    archivedIndex('pipeline_stages', table),
   ],
 );
 

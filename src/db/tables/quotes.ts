@@ -1,6 +1,7 @@
 import { isNull, sql } from 'drizzle-orm';
 import { bigint, index, integer, numeric, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import {
+  archivedIndex,
   createdAt,
   id,
   listIndex,
@@ -8,6 +9,7 @@ import {
   organizationId,
   record,
   searchDocument,
+  searched,
   timestamp,
 } from './columns.ts';
 import { customers } from './customers.ts';
@@ -37,9 +39,12 @@ export const quotes = pgTable(
   },
   (table) => [
     ...recordKeys('quotes', table),
+    archivedIndex('quotes', table),
     toRecord('quotes_opportunity_fkey', table, table.opportunityId, opportunities),
     toRecord('quotes_customer_fkey', table, table.customerId, customers),
     uniqueIndex('quotes_token_key').on(table.organizationId, table.token),
+    // For a public link, which names no organization. Not unique: a cluster has unique indexes by organization only.
+    index('quotes_token_idx').on(table.token),
     listIndex('quotes_status_idx', table, table.status),
     // With archived rows, for the erasure of a customer.
     index('quotes_opportunity_idx').on(...listOrder(table, table.opportunityId)),
@@ -61,6 +66,7 @@ export const liveQuotes = {
   isCounted: true,
   countedBy: { field: 'status', name: 'quotes' },
   searchDocument: searchableQuotes,
+  searchedText: searched(quotes.title, quotes.destination),
 } satisfies Resource;
 
 /** Descriptions of the files of quotes. The files are on disk or in S3. */

@@ -21,4 +21,6 @@ export type Resource<Table extends TenantTable = TenantTable> = {
   /** The field whose values have totals too, and their `resource` in `live_counts`. */
   readonly countedBy?: { readonly field: string; readonly name: string };
   readonly searchDocument?: SearchTable | undefined;
+  /** The text of the search document, for archived records, which have none. */
+  readonly searchedText?: SQL;
 };
