@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -62,17 +61,14 @@ function startPostgres({ DATA_DIR }: Config): Promise<EmbeddedPostgres> {
   return starting;
 }
 
-/** Enough to notice that the disk is full. */
-const PROBE_BYTES = 1_048_576;
-
 class DataDirError extends Error {}
 
-/** @throws DataDirError unless a file can be written in the folder */
+/** @throws DataDirError unless 1 MiB can be written in the folder */
 async function checkDataDir({ DATA_DIR }: Config): Promise<void> {
-  const probe = join(DATA_DIR, `probe-${randomUUID()}`);
+  const probe = join(DATA_DIR, 'probe');
   try {
     await mkdir(DATA_DIR, { recursive: true });
-    await writeFile(probe, Buffer.alloc(PROBE_BYTES), { flush: true });
+    await writeFile(probe, Buffer.alloc(1_048_576), { flush: true });
   } catch (error) {
     const [reason] = (error as Error).message.split(',');
     throw new DataDirError(
