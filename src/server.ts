@@ -30,10 +30,10 @@ import { startJobs } from './jobs/schedule.ts';
 
 type Closer = () => Promise<unknown>;
 
-/** Newest first. */
+/** Run in reverse order of registration. */
 const closers: Closer[] = [];
 const closing = (close: Closer) => closers.unshift(close);
-/** Also called when the process ends at once. */
+/** Also called on a forced exit. */
 let stopPostgres: Closer = async () => undefined;
 /** Rejects if the embedded PostgreSQL ends by itself. */
 const postgresLost = Promise.withResolvers<never>();

@@ -67,8 +67,8 @@ export const holdChainsStatement = prepared(
 );
 
 /**
- * Serializes changes of the organization's chains: only all chains together show which threads a change
- * affects.
+ * Serializes changes of the organization's chains: which threads a change affects is known only while no
+ * chain moves.
  */
 const lockChainsStatement = prepared(
   'conversations.lock_chains',

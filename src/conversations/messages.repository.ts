@@ -79,7 +79,7 @@ function defineStore(table: MessageTable, delivery: Columns) {
     /**
      * Inserts new messages in order, and updates those that differ in what a transcript shows; returns only
      * these. PostgreSQL sets `xmax` of a row that `on conflict` updates. Without `createdAt`, a message keeps its timestamp, or gets
-     * now. `arrival` is in nanoseconds: the lock of the chain orders statements, and the place is less than a
+     * now. `arrival` is in nanoseconds: the lock of the chain orders statements, and positions add less than a
      * microsecond.
      */
     write: prepared(

@@ -32,7 +32,7 @@ import type { ContactInput, CustomerContact } from './schema.ts';
  */
 
 /**
- * Customers with one of these contacts: JSON of a contact key for each type. The lateral join looks each key
+ * Customers with one of these contacts: the value is JSON, `{ type: contactKey }`. The lateral join looks each key
  * up by itself; a generic plan would read all keys of the organization.
  */
 export const ofContacts: Filter = {
@@ -154,7 +154,7 @@ export const lockUnlinkedThreads = (
  * Runs a write that claims contacts for the customer. It does not wait for locked conversations; if it meets one, the next attempt
  * locks them first, as each one does in a transaction.
  * @param write throws LostRace if nothing was written
- * @param name of the list in error paths
+ * @param name prefix of error paths
  * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have the contacts
  */
 export function claimContacts<Result>(

@@ -109,7 +109,7 @@ const mergedStatement = prepared(
 );
 
 /** Wraps an operation: its 404 for a merged customer names the customer that it became. */
-const namingMerged =
+const withMergedHint =
   <Args extends unknown[], Result>(
     work: (scope: OrganizationScope, id: string, ...args: Args) => Promise<Result>,
   ): typeof work =>
@@ -125,14 +125,14 @@ const namingMerged =
 
 /** The functions throw CUSTOMER_NOT_FOUND; those that write CUSTOMER_CONTACT_CONFLICT, and VALIDATION_FAILED if the customer would be too large. */
 function defineCustomers<T extends Customer>(view: View<T>, name = tableName(view)) {
-  const get = namingMerged(defineGet(view, `${name}.get`));
+  const get = withMergedHint(defineGet(view, `${name}.get`));
   const lockRow = defineLockedGet(view, `${name}.get`);
   const insert = defineCreate(view, customerColumns, `${name}.create`);
-  const patch = namingMerged(defineBoundedUpdate(view, 'customer', customerColumns, name));
+  const patch = withMergedHint(defineBoundedUpdate(view, 'customer', customerColumns, name));
   return {
     get,
     /** Locks the customer to write it, after the conversations that it gets with these contacts. */
-    lock: namingMerged(async (scope: OrganizationScope, id: string, { contacts }: CustomerUpdate = {}) => {
+    lock: withMergedHint(async (scope: OrganizationScope, id: string, { contacts }: CustomerUpdate = {}) => {
       if (contacts) await lockUnlinkedThreads(scope, contacts.map(keyOfContact));
       return lockRow(scope, id);
     }),
@@ -204,6 +204,6 @@ export async function updateCustomerContact(
 }
 
 /** @throws CUSTOMER_NOT_FOUND */
-export const archiveCustomer = namingMerged(
+export const archiveCustomer = withMergedHint(
   defineArchive<ArchivedCustomer>(liveCustomers, { id: customers.id, archived: sql`true` }),
 );

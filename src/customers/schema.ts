@@ -114,7 +114,7 @@ const contacts = () =>
       const first = new Map<string, number>();
       for (const [index, { identifierType, identifierValue }] of payload.value.entries()) {
         const contact = contactKey(identifierType, identifierValue);
-        // The rule of the value has rejected it already.
+        // Already rejected by the contact's own check.
         if (contact === null) continue;
         const key = `${identifierType} ${contact}`;
         const earlier = first.get(key);

@@ -10,7 +10,7 @@ export type S3Options = {
   prefix: string;
   ttlSeconds: number;
   endpoint?: string | undefined;
-  /** Default, also of the region: the environment, the files of the AWS SDK, the role of the machine. */
+  /** Default for credentials and region: the environment, the files of the AWS SDK, the role of the machine. */
   credentials?: { accessKeyId: string; secretAccessKey: string };
   region?: string;
   now?: () => number;

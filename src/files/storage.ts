@@ -58,7 +58,7 @@ export const diskStorage = (root: string): FileStorage => ({
         // Not a pipeline, which would destroy the stream with the disk's error, as if the client had failed.
         await writeFile(partial, content, { flush: true, mode: 0o600 });
         await rename(partial, path);
-        // The names must be on the disk too.
+        // Sync the folders, so that the rename survives a crash.
         for (const folder of [dirname(path), root]) await syncFolder(folder);
       } catch (error) {
         content.destroy();

@@ -3,7 +3,7 @@ import type { Database } from '../db/index.ts';
 
 const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD';
 
-/** Clients that retry at once would keep the process busy, and slow other organizations down, if they got a 503 at once. */
+/** Delays the 503: clients that retry immediately would keep the process busy. */
 const REJECTION_DELAY_MS = 80;
 const BATCH_SIZE = 32;
 

@@ -6,7 +6,7 @@ const SHAPE_ERROR = /^(?:is required|must be an array|must be a JSON object)$/;
 
 const firstOnly = (value: unknown): unknown => (Array.isArray(value) ? value.slice(0, 1) : value);
 
-/** The broken fields as in the documented example; the required fields if the body itself is broken. */
+/** Example values of the invalid fields; of the required fields if the body itself is invalid. */
 function expectedShape(schema: z.ZodObject, errors: readonly FieldError[]): Record<string, unknown> {
   const [example = {}] = (z.globalRegistry.get(schema)?.examples ?? []) as Record<string, unknown>[];
   const paths = errors.filter(({ message }) => SHAPE_ERROR.test(message)).map(({ path }) => path);

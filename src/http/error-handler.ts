@@ -60,7 +60,7 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest, reply:
     const errors = [...fieldErrorsOf(error, request), ...request.strictErrors];
     return validationFailed(errors, bodyHint(request, reply, errors));
   }
-  // Has the same code as a broken database connection.
+  // Checked first: an aborted body has the error code of a broken connection.
   if (request.raw.errored === error)
     return new ApiError('VALIDATION_FAILED', 'The request ended before its body was complete.', {
       cause: error,

@@ -26,7 +26,7 @@ const COLON = 0x3a;
 const OPENING = [0x5b, 0x7b] as const;
 const CLOSING = [0x5d, 0x7d] as const;
 
-/** The error of a body with too much nesting or too many names, which would block the event loop; it need not be JSON. */
+/** Rejects bodies too deep or with too many nodes to parse without blocking the event loop. */
 export function excessOf(json: Uint8Array): string | undefined {
   let depth = 0;
   let parts = 0;

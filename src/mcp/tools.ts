@@ -35,7 +35,7 @@ export type Tool = {
   inputSchema: { type: 'object'; properties: Record<string, Schema>; required?: string[] };
   annotations: {
     readOnlyHint: boolean;
-    /** Of tools that write. */
+    /** Only for tools that write. */
     destructiveHint?: boolean;
     idempotentHint?: boolean;
     openWorldHint: boolean;

@@ -121,7 +121,7 @@ const unlinkStatement = unprepared('organizations.unlink_conversations', ($: Par
 const SLOW: ReadonlySet<PgTable> = new Set([pipelineStages, teamMembers]);
 const SLOW_LIMIT = 10;
 
-/** The counts of one organization are few, and are consistent only together. */
+/** All counts in one batch: a partial delete would leave wrong totals. */
 const limitOf = (table: PgTable, batchSize: number): number =>
   table === liveCounts ? 1_000 : SLOW.has(table) ? Math.min(batchSize, SLOW_LIMIT) : batchSize;
 

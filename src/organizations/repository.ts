@@ -36,7 +36,7 @@ import { ClosedOrganization, Organization } from './schema.ts';
 
 const RETENTION = sql.raw(`interval '30 days'`);
 
-/** A day of PostgreSQL has 23 or 25 hours when its time zone changes the clock, except in UTC. */
+/** In UTC: elsewhere, a PostgreSQL day has 23 or 25 hours across a clock change. */
 const inUtc = (timestamp: PgColumn | SQL): SQL => sql`((${timestamp}) at time zone 'UTC')`;
 
 /** Closed for so long that it cannot be reopened. */
@@ -168,7 +168,7 @@ export const closeOrganization = defineClosedAt(
  */
 export const reopenOrganization = defineClosedAt('organizations.reopen', view.fields, sql`null`);
 
-/** Stored responses without an organization, such as that of its creation, have this id. */
+/** The owner of stored responses that belong to no organization. */
 const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
 
 export const serviceScope = (db: Database): OrganizationScope => scopeTo(db, NO_ORGANIZATION);

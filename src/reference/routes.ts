@@ -13,7 +13,7 @@ export type ReferenceOptions = {
   document: () => string;
   /** Default: the port that the app listens on, on this machine. */
   publicUrl?: string | undefined;
-  /** The guide is about /v1. */
+  /** False for the dashboard API, which has no guide. */
   hasGuide: boolean;
 };
 
@@ -58,7 +58,7 @@ export const referenceRoutes: FastifyPluginCallback<ReferenceOptions> = (app, op
     app.get(from, { schema: { hide: true } }, (_request, reply) => reply.redirect(to, 301));
   };
 
-  // Programs get the 404 of an unknown path.
+  // Only browsers are redirected.
   app.get('/', { schema: { hide: true } }, (request, reply) =>
     request.headers.accept?.includes('text/html')
       ? reply.header('vary', 'Accept').redirect(hasGuide ? 'docs/guide/start' : 'docs/')

@@ -18,7 +18,7 @@ export type PoolOptions = {
   onConnectionError?: (error: Error) => void;
 };
 
-/** For connecting, and for the end of a cancelled statement. */
+/** Timeout of a connect, and of the end of a cancelled statement. */
 const SILENCE_MS = 2_000;
 
 /** Server-side timeouts are a backstop: the service's fire a second earlier, with a better error. */

@@ -29,7 +29,7 @@ export type Filter = {
   where: (column: PgColumn | SQL, value: Placeholder) => SQL;
   /** Converts the value of the request for the statement. */
   value?: (requested: string) => unknown;
-  /** The value decides the best plan, so PostgreSQL plans the list at each run. */
+  /** The best plan depends on the value, so PostgreSQL plans the list at each run. */
   isPlannedEachTime?: boolean;
   /** The total has its own statement, which runs only if the page does not show the total. */
   isTotalLater?: boolean;

@@ -29,7 +29,7 @@ export function defineCreate<T, Name extends string>(
   };
 }
 
-/** The second attempt writes a record that was archived and restored between two statements. A taken contact also costs it. */
+/** The second attempt writes a record that was archived and restored between two statements. A taken contact uses up an attempt too. */
 const ATTEMPTS = 2;
 
 /** The function changes the fields of its input; null clears one. It throws the resource's not-found error. */

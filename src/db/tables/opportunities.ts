@@ -53,7 +53,7 @@ export const opportunities = pgTable(
       .on(...listOrder(table, table.salesStage), table.stageId)
       .where(isLive),
     listIndex('opportunities_stage_idx', table, table.stageId),
-    // With archived rows, for the erasure of a customer.
+    // Not partial: an erasure looks up archived rows too.
     index('opportunities_customer_idx')
       .on(...listOrder(table, table.customerId))
       .where(sql`customer_id is not null`),

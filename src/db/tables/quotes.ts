@@ -46,7 +46,7 @@ export const quotes = pgTable(
     // For a public link, which names no organization. Not unique: a cluster has unique indexes by organization only.
     index('quotes_token_idx').on(table.token),
     listIndex('quotes_status_idx', table, table.status),
-    // With archived rows, for the erasure of a customer.
+    // Not partial: an erasure looks up archived rows too.
     index('quotes_opportunity_idx').on(...listOrder(table, table.opportunityId)),
     index('quotes_customer_idx')
       .on(...listOrder(table, table.customerId))

@@ -18,7 +18,7 @@ export type Resource<Table extends TenantTable = TenantTable> = {
   readonly notFound: NotFoundCode;
   /** True if triggers maintain the total of the list in `live_counts`. */
   readonly isCounted: boolean;
-  /** The field whose values have totals too, and their `resource` in `live_counts`. */
+  /** A field with a total for each value, and its `resource` in `live_counts`. */
   readonly countedBy?: { readonly field: string; readonly name: string };
   readonly searchDocument?: SearchTable | undefined;
   /** The text of the search document, for archived records, which have none. */
