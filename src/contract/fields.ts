@@ -130,7 +130,7 @@ export const pastTimestamp = () =>
     'must be at most 24 hours in the future',
   );
 
-/** The demo agency has a record of each kind with this id. */
+/** The demo agency has a product, a customer, an opportunity, a conversation and a quote with this id. */
 export const EXAMPLE_ID = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 
 /** A pattern of a UUID. The OpenAPI documents contain it, so it needs no flag. */

@@ -46,7 +46,7 @@ export const privacyDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileSto
         operationId: 'eraseCustomer',
         summary: 'Erase a customer',
         description:
-          'Erases a customer, archived or not, and every customer merged with it, for good: names, contacts, messages, the texts of its opportunities and quotes, and the files of its quotes. The record stays, archived and empty, so that reports stay as they are. Call it again to erase what arrived later; the response stays that of the first erasure. `erasurePending` of the customer is true until the storage has removed every file.',
+          'Erases a customer, archived or not, and every customer merged with it, for good: names, contacts, messages, the texts of its opportunities and quotes, and the files of its quotes. The record stays, archived and empty, so that reports stay as they are. Call it again to erase what has arrived since in its conversations; the counts stay those of the first erasure. Thousands of messages are erased in slices before the rest: `erasurePending` of the customer is true from then on until every message and file is erased, and after a 503 the same call continues.',
         params,
         response: { 200: json(ErasedCustomer, 'The number of erased records, by kind.') },
       },

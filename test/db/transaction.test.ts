@@ -95,6 +95,19 @@ describe('the statements of a transaction', () => {
     expect(await values()).toHaveLength(2);
   });
 
+  test('are rolled back when the work ends after its timeout', async () => {
+    const db = ownPool(service, { statementTimeout: 150 });
+    const late = Promise.withResolvers<void>();
+    const outcome = db.for('an organization').transaction(async ({ write }) => {
+      await write(INSERT, { id: 3 });
+      await late.promise;
+    });
+    await expect(outcome).rejects.toThrow('The database took longer than 150 ms.');
+    late.resolve();
+    await expect.poll(() => db.stats().running).toBe(0);
+    expect(await values()).toHaveLength(2);
+  });
+
   test('leave the connection open after an API error, whatever its message', async () => {
     const before = await own.read(CONNECTION, {});
     const error = new ApiError('CUSTOMER_NOT_FOUND', { id: 'terminated' });
