@@ -38,21 +38,27 @@ export type Cells = {
 };
 
 const SAMPLES = 200;
+const FIRST_ROWS = 10;
 
 /** Looks at every cell below the header. */
-export async function survey(width: number, rows: AsyncIterable<Row>): Promise<Cells[]> {
+export async function survey(
+  width: number,
+  rows: AsyncIterable<Row>,
+): Promise<{ cells: Cells[]; first: Row[] }> {
   const columns = Array.from({ length: width }, (): Cells => ({ samples: [], marks: new Set() }));
-  for await (const { cells, line } of rows)
+  const first: Row[] = [];
+  for await (const row of rows) {
+    if (first.length < FIRST_ROWS) first.push(row);
     for (const [index, column] of columns.entries()) {
-      const text = fromCell(cells[index] ?? '');
+      const text = fromCell(row.cells[index] ?? '');
       if (text === undefined) continue;
       if (column.samples.length < SAMPLES) column.samples.push(text);
-      if (!/^-?\d[\d\s.,'’]*$/.test(text)) continue;
-      const mark = provenMark(text);
+      const mark = text.length < 40 ? provenMark(text) : undefined;
       if (mark) column.marks.add(mark);
-      else if (/^-?[1-9]\d{0,2}[.,]\d{3}$/.test(text)) column.doubtful ??= { text, line };
+      else if (/^-?[1-9]\d{0,2}[.,]\d{3}$/.test(text)) column.doubtful ??= { text, line: row.line };
     }
-  return columns;
+  }
+  return { cells: columns, first };
 }
 
 /** The columns that a file of rejected rows has in front. */
@@ -61,51 +67,58 @@ export const REJECTION_COLUMNS = ['line', 'code', 'message', 'customerId'];
 export const isRejections = (header: readonly string[]): boolean =>
   REJECTION_COLUMNS.every((column, index) => header[index] === column);
 
+/** A column is of the same field with its unit or a remark: `Precio (US$)`, `Correo *`. */
+const REMARK = /\(.*\)|\b(?:USD|US|PEN|EUR|MXN|COP|CLP|ARS|BRL|soles|dólares)\b|[^\p{L}\p{N}]+$/giu;
+
 /** The field that a column's name means. A field's own name goes before the other names of others. */
 export function fieldNamed(header: string, fields: Fields): string | undefined {
-  const name = folded(header);
-  if (name === '') return undefined;
   const all = Object.entries(fields);
-  const meant =
-    all.find(([field]) => folded(field) === name) ?? all.find(([, { names }]) => names.includes(name));
-  return meant?.[0];
+  for (const name of [folded(header), folded(header.replaceAll(REMARK, ''))]) {
+    const meant =
+      all.find(([field]) => folded(field) === name) ?? all.find(([, { names }]) => names.includes(name));
+    if (meant) return meant[0];
+  }
+  return undefined;
 }
 
 const isAddress = (text: string): boolean => /^\S+@\S+\.\S+$/.test(text);
 /** A number that can be somebody's: not a date, and no more letters than `tel` or `ext`. */
 const isNumber = (text: string): boolean =>
-  text.replaceAll(/\D/g, '').length >= 7 &&
-  !/\p{L}{5}|@/u.test(text) &&
-  !/^\d+[-/.]\d+[-/.]\d+( |$)/.test(text);
+  text.replaceAll(/\D/g, '').length >= 7 && !/\p{L}{5}|@|^\d+[-/.]\d+[-/.]\d+(?: |$)/u.test(text);
+/** With a plus or brackets, or valid as it is. Other digits can be any code. */
+const isTelephone = (text: string): boolean =>
+  isNumber(text) && (/[+(]/.test(text) || contactKey('telefono', text) !== null);
+
+const shareOf = ({ samples }: Cells, fits: (text: string) => boolean): number =>
+  samples.length === 0 ? 1 : samples.filter(fits).length / samples.length;
 
 /** The share of the cells that can be values of the field. */
-function fitOf({ kind, codes }: Field, field: string, { samples }: Cells): number {
-  const fits = (text: string): boolean => {
-    if (field === 'contacts.email') return text.includes('@');
-    if (field === 'contacts.web') return !/\w\.\w/.test(text);
-    if (field === 'contacts.whatsapp' || field === 'contacts.telefono')
-      return /\d/.test(text) && !isAddress(text);
-    if (kind === 'choice')
-      return Object.hasOwn(codes, cellValue({ kind, codes, names: [] }, text, {}) as string);
-    return (kind !== 'number' && kind !== 'integer') || /^\D{0,4}\d[\d.,\s]*\D?$/.test(text);
-  };
-  return samples.length === 0 ? 1 : samples.filter(fits).length / samples.length;
+function fitOf(rule: Field, field: string, cells: Cells): number {
+  if (field === 'contacts.email') return shareOf(cells, (text) => text.includes('@'));
+  if (field === 'contacts.web') return shareOf(cells, (text) => !/\w\.\w/.test(text));
+  if (rule.kind === 'contact') return shareOf(cells, (text) => !isAddress(text) && /\d|^@|^\S+$/.test(text));
+  if (/^(first|last)Name$/.test(field))
+    return shareOf(cells, (text) => !isAddress(text) && !isTelephone(text));
+  if (rule.kind === 'choice')
+    return shareOf(cells, (text) => Object.hasOwn(rule.codes, String(cellValue(rule, text, {}))));
+  const isNumeric = rule.kind === 'number' || rule.kind === 'integer';
+  return isNumeric ? shareOf(cells, (text) => /^\D{0,4}\d[\d.,\s]*\D?$/.test(text)) : 1;
 }
 
 /** The channel that a part of the name means, where most cells are such contacts: `Teléfono de casa`, `E-mail 2`. */
-function contactNamed(header: string, fields: Fields, { samples }: Cells): string | undefined {
+function contactNamed(header: string, fields: Fields, cells: Cells): string | undefined {
   const parts = header
-    .replace(/e-?mail/i, 'email')
+    .replace(/e-mail/i, 'email')
     .split(/[^\p{L}]+/u)
     .map(folded);
-  const found = Object.entries(fields).find(
-    ([field, { kind, names }]) =>
-      kind === 'contact' &&
-      ['whatsapp', 'telefono', 'email'].some((channel) => field.endsWith(channel)) &&
-      parts.some((part) => names.includes(part) || field === `contacts.${part}`),
-  )?.[0];
-  const isOne = found === 'contacts.email' ? (text: string) => text.includes('@') : isNumber;
-  return samples.filter(isOne).length * 2 > samples.length ? found : undefined;
+  return ['whatsapp', 'telefono', 'email']
+    .map((channel) => `contacts.${channel}`)
+    .find((field) => {
+      const isMeant = parts.some((part) => fields[field]?.names.includes(part));
+      return (
+        isMeant && shareOf(cells, field === 'contacts.email' ? (text) => text.includes('@') : isNumber) > 0.5
+      );
+    });
 }
 
 /** The fields that `--map` names. @throws CommandError when a map names no column or no field */
@@ -142,69 +155,46 @@ export function mapColumns(
   const named = mapped(header, maps, fields);
   const known = resource === 'customers' ? recognize(header) : undefined;
   const own = isRejections(header) ? REJECTION_COLUMNS.length : 0;
-  const cellsOf = (index: number): Cells => surveyed[index] ?? { samples: [], marks: new Set() };
   const columns = header.map((column, index) => {
-    const field = known?.fieldOf(column);
-    if (named.has(column)) return { header: column, field: named.get(column), isGuess: false };
-    if (index < own) return { header: column, field: undefined, isGuess: false };
-    if (field !== undefined) {
-      const isWhole = field === 'name';
-      return { header: column, field: isWhole ? 'firstName' : field || undefined, isGuess: false, isWhole };
+    const set = named.has(column) ? (named.get(column) ?? '') : index < own ? '' : known?.fieldOf(column);
+    if (set !== undefined) {
+      const field = set === 'name' ? 'firstName' : set || undefined;
+      return { header: column, field, isGuess: false, isWhole: set === 'name', rank: 3 };
     }
-    const guess = fieldNamed(column, fields);
-    if (known && !fields[guess ?? '']?.kind.startsWith('contact'))
-      return { header: column, field: undefined, isGuess: true };
-    const rule = guess === undefined ? undefined : fields[guess];
-    const fits =
-      rule &&
-      (column === guess ||
-        !/contact|choice/.test(rule.kind) ||
-        fitOf(rule, String(guess), cellsOf(index)) > 0);
-    const byPart =
-      resource === 'customers' && !known ? contactNamed(column, fields, cellsOf(index)) : undefined;
-    return {
-      header: column,
-      field: fits ? guess : byPart,
-      isGuess: column !== guess && folded(column) !== folded(guess?.replace(/^contacts\.(?!web)/, '') ?? ''),
-    };
+    const cells = surveyed[index] ?? { samples: [], marks: new Set<Mark>() };
+    const guess = fieldNamed(column, fields) ?? '';
+    const rule = fields[guess];
+    const isOwn = column === guess || folded(column) === folded(guess.replace(/^contacts\.(?!web)/, ''));
+    const fit = rule === undefined || (known && rule.kind !== 'contact') ? 0 : fitOf(rule, guess, cells);
+    // A column of numbers is not left out because of its cells: they are rejected one by one.
+    const isMeant =
+      fit > 0 || (rule && !known && (isOwn || !/contact|choice|Name$/.test(`${rule.kind} ${guess}`)));
+    const byPart = resource === 'customers' && !known ? contactNamed(column, fields, cells) : undefined;
+    return { header: column, field: isMeant ? guess : byPart, isGuess: !isOwn, rank: isOwn ? 2 : fit };
   });
   // Of several columns for one field, the one whose name is the field's, or whose cells fit best.
-  const rank = ({ header: column, field }: Columns[number], index: number): number =>
-    named.has(column)
-      ? 3
-      : column === field
-        ? 2
-        : fitOf(fields[String(field)] as Field, String(field), cellsOf(index));
-  return columns.map((column, index) => {
-    const { header, field } = column;
-    const isSet = named.has(header) || known?.fieldOf(header) !== undefined;
-    if (field === undefined || isSet || fields[field]?.kind === 'contact') return column;
+  return columns.map(({ rank, ...column }, index) => {
     const isTaken = columns.some(
-      (other, at) =>
-        at !== index &&
-        other.field === field &&
-        (rank(other, at) > rank(column, index) || (rank(other, at) === rank(column, index) && at < index)),
+      ({ field, rank: other }, at) =>
+        at !== index && field === column.field && (other > rank || (other === rank && at < index)),
     );
-    return isTaken ? { ...column, field: undefined } : column;
+    const isFree = rank === 3 || fields[column.field ?? '']?.kind === 'contact' || !isTaken;
+    return isFree ? column : { ...column, field: undefined };
   });
 }
 
 /** A sentence for each column that nothing takes although its cells are contacts. */
 export function contactsLeftOut(columns: Columns, surveyed: readonly Cells[]): string[] {
   return columns.flatMap(({ header, field, isGuess }, index) => {
-    const { samples = [] } = surveyed[index] ?? {};
-    const kinds = [
-      ['addresses', 'email', samples.filter(isAddress)],
-      ['telephone numbers', 'telefono', samples.filter((text) => isNumber(text) && isTelephone(text))],
-    ] as const;
-    const [what, channel, found] = kinds.find(([, , texts]) => texts.length * 2 > samples.length) ?? [];
-    if (field !== undefined || !isGuess || found === undefined) return [];
-    return `Column "${header}" has ${what} (${found[0]}), and fills no field: use --map "${header}=contacts.${channel}", or --map "${header}=" to leave it out.`;
+    const cells = surveyed[index];
+    if (field !== undefined || !isGuess || cells?.samples[0] === undefined) return [];
+    const isOfMail = shareOf(cells, isAddress) > 0.5;
+    if (!isOfMail && shareOf(cells, isTelephone) <= 0.5) return [];
+    const [what, channel] = isOfMail ? ['addresses', 'email'] : ['telephone numbers', 'telefono'];
+    const example = cells.samples.find(isOfMail ? isAddress : isTelephone);
+    return `Column "${header}" has ${what} (${example}), and fills no field: use --map "${header}=contacts.${channel}", or --map "${header}=" to leave it out.`;
   });
 }
-
-/** With a plus or brackets, or valid as it is. Other digits can be any code. */
-const isTelephone = (text: string): boolean => /[+(]/.test(text) || contactKey('telefono', text) !== null;
 
 /**
  * Why the header row is none: it is a title, or a row of data.
@@ -219,9 +209,10 @@ export function requireHeader(
   const namesOf = (cells: readonly string[]): number =>
     recognize(cells) ? cells.length : cells.filter((cell) => fieldNamed(cell, FIELDS[resource])).length;
   const widthOf = (cells: readonly string[]): number => cells.filter((cell) => cell.trim() !== '').length;
-  if (namesOf(header) > 0 && widthOf(header) > 1) return;
-  const later = rows.find(({ cells }) => namesOf(cells) > 1);
-  if (later && widthOf(header) < widthOf(later.cells))
+  const width = widthOf(header);
+  if (namesOf(header) > 0 && width > 1) return;
+  const later = rows.find(({ cells }) => widthOf(cells) > width && (width === 1 || namesOf(cells) > 1));
+  if (later)
     throw new CommandError(
       `The names of the columns are in line ${later.line}: delete what is above it ("${header.find(Boolean)}").`,
     );
@@ -444,14 +435,18 @@ export function decimalMarks(
 }
 
 /** @throws CommandError when no column fills what every record needs */
-export function requireFields(columns: Columns, resource: Importable, more: readonly string[] = []): void {
+export function requireFields(
+  columns: Columns,
+  resource: Importable,
+  { needs = [], doubts }: { needs?: readonly string[] | undefined; doubts: readonly string[] },
+): void {
   const filled = columns.flatMap(({ field }) => field ?? []);
-  const needed = resource === 'customers' ? ['contacts.'] : ['title', ...more];
+  const needed = resource === 'customers' ? ['contacts.'] : ['title', ...needs];
   for (const field of needed) {
     if (filled.some((name) => name === field || (field.endsWith('.') && name.startsWith(field)))) continue;
     const example = resource === 'customers' ? 'Teléfono=contacts.whatsapp' : `Código=${field}`;
     throw new CommandError(
-      `No column fills ${field === 'contacts.' ? 'a contact' : field}. Name the column with --map, such as --map "${example}".`,
+      `No column fills ${field === 'contacts.' ? 'a contact' : field}. ${doubts.join('\n') || `Name the column with --map, such as --map "${example}".`}`,
     );
   }
 }

@@ -1,5 +1,5 @@
+import { readFileSync } from 'node:fs';
 import { type CountryCode, parsePhoneNumberFromString } from 'libphonenumber-js/max';
-import type { CatalogProductCreate, CustomerContactCreate, CustomerCreate } from '../../client/src/index.ts';
 import { contactKey, type IdentifierType } from '../../rules/contact-key.ts';
 import {
   IMPORTED,
@@ -40,94 +40,17 @@ export const folded = (name: string): string =>
 
 export type Fields = Record<string, Field>;
 
-type ContactField = `contacts.${CustomerContactCreate['identifierType']}`;
+type Names = Record<string, Record<string, string>>;
 
-const LANGUAGES: Record<NonNullable<CustomerCreate['preferredLanguage']>, string> = {
-  es: 'espanol espanhol castellano spanish spa',
-  pt: 'portugues portuguese por',
-  en: 'ingles english eng',
-};
-
-const TYPES: Record<NonNullable<CatalogProductCreate['type']>, string> = {
-  package: 'paquete pacote',
-  experience: 'experiencia',
-  expedition: 'expedicion expedicao',
-  custom: 'amedida personalizado sobmedida',
-};
-
-const STATUSES: Record<NonNullable<CatalogProductCreate['status']>, string> = {
-  active: 'activo activa ativo ativa',
-  paused: 'pausado pausada inactivo inactiva inativo inativa inactive',
-  draft: 'borrador rascunho',
-};
-
-const PRICING_MODES: Record<NonNullable<CatalogProductCreate['pricingMode']>, string> = {
-  per_person: 'porpersona porpessoa',
-  per_group: 'porgrupo',
-  total: '',
-};
-
-const BUDGET_TIERS: Record<NonNullable<CatalogProductCreate['budgetTier']>, string> = {
-  economic: 'economico economica economy',
-  mid: 'medio media',
-  premium: '',
-};
-
-/** Column names that mean a field, folded, between spaces; its own name always does. */
-const NAMES: {
-  customers: Partial<Record<keyof CustomerCreate | ContactField, string>>;
-  products: Partial<Record<keyof CatalogProductCreate, string>>;
-} = {
-  customers: {
-    'contacts.whatsapp': 'whatsapp wa wpp zap celular movil mobile cell cellphone cel movel',
-    'contacts.telefono': 'telefono tel telefone phone phonenumber numero number fone fono telephone',
-    'contacts.email': 'email mail correo correoelectronico emailaddress eemail mails emails',
-    'contacts.instagram': 'instagram ig insta',
-    'contacts.messenger': 'messenger facebook fb',
-    'contacts.web': 'web visitor visitorid',
-    firstName: 'nombre nombres nome name nombrecompleto nomecompleto fullname givenname',
-    lastName: 'apellido apellidos sobrenome surname familyname',
-    city: 'ciudad cidade town',
-    country: 'pais',
-    preferredLanguage: 'idioma language lang lingua',
-    summary: 'notas nota notes note resumen resumo comentarios observaciones comments',
-    tags: 'tag etiqueta etiquetas labels',
-  },
-  products: {
-    title: 'titulo nombre nome name producto product produto',
-    externalReferenceCode: 'codigo code sku referencia reference ref codigoexterno externalcode',
-    type: 'tipo',
-    status: 'estado situacao',
-    pricingMode: 'modalidad modoprecio',
-    budgetTier: 'gama categoria tier',
-    capacityMin: 'capacidadminima minpax paxmin paxminimo minimopax',
-    capacityMax: 'capacidadmaxima maxpax paxmax paxmaximo maximopax capacidad',
-    currency: 'moneda moeda divisa',
-    fromPrice: 'precio preco price preciodesde desde tarifa',
-    priceMax: 'preciomaximo precomaximo maxprice preciohasta precoate hasta',
-    priceBasis: 'baseprecio base',
-    durationDays: 'dias days duracion duracao duraciondias',
-    durationHours: 'horas hours duracionhoras',
-    shortDescription: 'descripcioncorta resumen resumo',
-    description: 'descripcion descricao detalle',
-    includes: 'incluye inclui included',
-    excludes: 'noincluye naoinclui excluded',
-    specialConditions: 'condiciones condicoes conditions',
-    operator: 'operador proveedor supplier',
-    validFrom: 'validodesde vigenciadesde desdefecha',
-    validUntil: 'validohasta vigenciahasta vence validto',
-    variants: 'variantes',
-  },
-};
-
-/** Names for the codes of a closed list, folded, between spaces; a code's own name always means it. */
-const CODES: Record<string, Record<string, string>> = {
-  preferredLanguage: LANGUAGES,
-  type: TYPES,
-  status: STATUSES,
-  pricingMode: PRICING_MODES,
-  budgetTier: BUDGET_TIERS,
-};
+/**
+ * Folded names, between spaces: of the columns of each field, and of the codes of closed lists, beside their own names; and
+ * the exports of other products.
+ */
+export const NAMES = JSON.parse(readFileSync(new URL('../names.json', import.meta.url), 'utf8')) as Record<
+  Importable,
+  Record<string, string>
+> &
+  Record<'codes' | 'exports', Names>;
 
 const words = (text = ''): string[] => text.split(' ').filter(Boolean);
 
@@ -148,13 +71,13 @@ function fieldOf(name: string, schema: Schema, names: Record<string, string>): [
     resolved(schema)
       .enum?.filter((code) => code !== null)
       .map(String) ?? [];
-  const spoken = Object.fromEntries(codes.map((code) => [code, words(CODES[name]?.[code])]));
+  const spoken = Object.fromEntries(codes.map((code) => [code, words(NAMES.codes[name]?.[code])]));
   return [name, { kind: kindOf(name, schema), names: words(names[name]), codes: spoken }];
 }
 
 /** The fields that a row can fill; contacts have one for each channel. */
 function fieldsOf(resource: Importable): Fields {
-  const names: Record<string, string> = NAMES[resource];
+  const names = NAMES[resource];
   const fields = Object.entries(propertiesOf(schemaOf(IMPORTED[resource].created))).flatMap(
     ([name, schema]) => {
       if (name !== 'contacts') return [fieldOf(name, schema, names)];
@@ -257,7 +180,7 @@ export function contactsIn(channel: string, text: string, { country }: Reading):
   const plain = channel === 'email' ? text.replaceAll(/[^,;|\n<>]*<([^<>\s]+@[^<>\s]+)>/g, '$1') : text;
   const values = parseList(plain, between)
     .filter((value) => /[\p{L}\p{N}]/u.test(value))
-    .map((value) => value.replace(/^\p{L}[\p{L} .]*:\s*(?=[+\d(]|\S+@)|^'(?=[+\d])/u, ''))
+    .map((value) => value.replace(/^\p{L}[\p{L} .]*:\s*(?=[+\d(]|\S+@)|^'(?=[+\d])|(?<=\d{7})\.0$/gu, ''))
     .map((value) => (isTelephone ? withCountryCode(value, country) : value));
   return [
     ...new Map(

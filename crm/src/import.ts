@@ -20,7 +20,7 @@ import {
   removeState,
   writeState,
 } from './state.ts';
-import { confirmTable, openTable, type Table } from './table.ts';
+import { confirmTable, openTable } from './table.ts';
 import { createOrUpdate, type Sent, sentOf, type UpdateMode } from './update.ts';
 
 export type ImportOptions = {
@@ -75,7 +75,26 @@ async function resumable(
   return state;
 }
 
-type Outcome = { rejection: Rejection } | (Sent & { skipped: string[] });
+/** What became of a row. */
+type Result = Exclude<keyof typeof NO_ROWS, 'rejected' | 'with a skipped contact'>;
+
+/** In the order in which they are shown. */
+const NO_ROWS = {
+  'would be sent': 0,
+  'would be updated': 0,
+  created: 0,
+  'created before': 0,
+  updated: 0,
+  unchanged: 0,
+  'not compared': 0,
+  rejected: 0,
+  'with a skipped contact': 0,
+};
+
+/** `text` is what a dry run prints. */
+type Outcome =
+  | { rejection: Rejection }
+  | { result: Result; replayed?: string; skipped: string[]; text?: string };
 
 /** The rejection that stands for contacts of a row that was imported without them. */
 const skippedContacts = (skipped: readonly string[]): Rejection => ({
@@ -152,7 +171,8 @@ async function reportArchived(
 }
 
 /**
- * Creates a record for each row, or updates the customer that has its contact.
+ * Creates a record for each row, or updates the customer that has its contact. A dry run checks each row and sends none; rows of
+ * an edited export are compared with their customers, where there is a key to read them with.
  * @returns how many rows were rejected
  * @throws CommandError when it cannot go on; what is settled is saved for --resume
  */
@@ -162,7 +182,7 @@ export async function importFile(
   path: string,
   options: ImportOptions,
 ): Promise<number> {
-  const { crm, errors, stop, cancel: signal, onRetry } = context;
+  const { crm, errors, output, stop, cancel: signal, onRetry, isOffline } = context;
   if (options.update && resource !== 'customers')
     throw new CommandError('--update is for customers; crm sync products updates products.');
   const source = await inspect(path, { delimiter: options.delimiter });
@@ -178,24 +198,17 @@ export async function importFile(
   const { header, columns, rows, toBody, toEdit, rejectionFor } = table;
   const identify = update ? identityReader(columns) : () => undefined;
   const skips = onBadContact === 'skip';
-  if (options.dryRun) return tryOut(context, source, table, { resource, update, identify, skips });
   const asked = { resource, question: `Import ${resource}?`, isSure: options.yes === true };
-  if (!state && !(await confirmTable(context, table, asked))) return 0;
+  if (options.dryRun) for (const doubt of table.doubts) errors.write(`${doubt}\n`);
+  else if (!state && !(await confirmTable(context, table, asked))) return 0;
 
-  const counts = {
-    created: 0,
-    repeated: 0,
-    updated: 0,
-    unchanged: 0,
-    rejected: 0,
-    skipped: 0,
-    ...state?.counts,
-  };
+  const counts: Record<keyof typeof NO_ROWS, number> = { ...NO_ROWS, ...state?.counts };
   const replays = state?.replays ?? [];
   let settled = state?.rows ?? 0;
   const already = settled;
   const rejections = await openRejections(source, header, state?.rejectionBytes);
-  const save = () =>
+  const save = async () =>
+    options.dryRun ||
     writeState(path, {
       resource,
       fingerprint: source.fingerprint,
@@ -222,25 +235,34 @@ export async function importFile(
   }
   const inTurn = contactQueue();
   const isInCatalog = codeChecker(context);
+  const check = options.dryRun ? checker(resource, { isOnce: update === undefined }) : undefined;
   async function send(body: Body, line: number, idempotencyKey: string): Promise<Sent> {
     if (resource === 'customers')
       return inTurn(body, () =>
         createOrUpdate(crm, body as CustomerCreate, { mode: update, idempotencyKey, signal }),
       );
-    if (await isInCatalog(body, line)) return { result: 'repeated' };
+    if (await isInCatalog(body, line)) return { result: 'created before' };
     return sentOf(await crm.products.create(body as CatalogProductCreate, { idempotencyKey, signal }));
   }
   async function work({ row, number, edited }: Item): Promise<Outcome> {
     let body: Body = {};
+    const skipped: string[] = [];
     try {
+      const identity = identify(row);
+      body = identity ? toEdit(row) : toBody(row, skips ? skipped : undefined);
+      check?.(body, row.line, { isUpdate: identity !== undefined });
       if (edited) {
-        const change = changesOf(edited, toEdit(row), row.object === undefined);
+        const change = changesOf(edited, body, row.object === undefined);
         body = change.changes;
-        return { result: await applyChanges(crm, change, signal), skipped: [] };
+        const text = changeLines(edited.identity.id, body, change.customer);
+        if (check) return { result: text === '' ? 'unchanged' : 'would be updated', skipped, text };
+        return { result: await applyChanges(crm, change, signal), skipped };
       }
-      const skipped: string[] = [];
-      body = toBody(row, skips ? skipped : undefined);
-      return { ...(await send(body, row.line, keyOf(resource, number, body))), skipped };
+      if (identity && check) return { result: 'not compared', skipped };
+      if (!check) return { ...(await send(body, row.line, keyOf(resource, number, body))), skipped };
+      if (resource === 'products' && (await isInCatalog(body, row.line)))
+        return { result: 'created before', skipped };
+      return { result: 'would be sent', skipped, text: `${JSON.stringify(body)}\n` };
     } catch (error) {
       if (error instanceof RowError || isRejection(error))
         return { rejection: rejectionFor(row, error, body) };
@@ -251,13 +273,14 @@ export async function importFile(
   const progress = startProgress(errors, 'rows', already);
   onRetry.report = progress.held;
   const shown = () => {
-    const { created, repeated, skipped, ...others } = counts;
-    return { created, 'created before': repeated, ...others, 'with a skipped contact': skipped };
+    const { 'would be sent': sent, ...others } = counts;
+    return { [`${resource} would be sent`]: sent, ...others };
   };
   let savedAt = Date.now();
   try {
     const items = remaining();
-    await inOrder<Item, Outcome>(update ? withCustomers(crm, items, identify, signal) : items, {
+    const isCompared = update && !isOffline;
+    await inOrder<Item, Outcome>(isCompared ? withCustomers(crm, items, identify, signal) : items, {
       work,
       concurrency: options.concurrency,
       signal: stop,
@@ -265,12 +288,16 @@ export async function importFile(
         settled += 1;
         if ('rejection' in outcome) {
           counts.rejected += 1;
+          if (check && counts.rejected <= SHOWN)
+            errors.write(`line ${row.line}: ${printable(outcome.rejection.message)}\n`);
           await rejections.add(row, outcome.rejection);
         } else {
           counts[outcome.result] += 1;
+          if (outcome.text && (counts['would be sent'] <= SHOWN || outcome.result === 'would be updated'))
+            output.write(outcome.text);
           if (outcome.replayed) replays.push({ line: row.line, id: outcome.replayed });
           if (outcome.skipped.length > 0) {
-            counts.skipped += 1;
+            counts['with a skipped contact'] += 1;
             await rejections.add(row, skippedContacts(outcome.skipped));
           }
         }
@@ -285,104 +312,33 @@ export async function importFile(
     await save();
     progress.end('Stopped');
     const { message, exitCode = 1 } = error as { message: string; exitCode?: number };
-    throw new CommandError(`${message}\nTo continue: crm import ${resource} ${path} --resume`, exitCode);
+    const hint = check ? '' : `\nTo continue: crm import ${resource} ${path} --resume`;
+    throw new CommandError(`${message}${hint}`, exitCode);
   } finally {
     await rejections.close();
   }
   const archived = await reportArchived(context, resource, replays);
-  await removeState(path);
-  progress.end('Done');
+  if (!check) await removeState(path);
+  progress.end(check ? 'Dry run' : 'Done', check !== undefined);
+  if (counts['not compared'] > 0)
+    errors.write(
+      'Without a key (CRM_API_KEY), the rows of an export are not compared with their customers.\n',
+    );
+  if (counts['would be sent'] > 0 && resource === 'customers')
+    errors.write('Contacts that other customers already have are found only in the real run.\n');
   reportEmptyRows(errors, source);
   reportRejections(errors, rejections.path, counts);
-  return counts.rejected + counts.skipped + archived;
+  return counts.rejected + counts['with a skipped contact'] + archived;
 }
 
 function reportRejections(
   errors: Context['errors'],
   path: string,
-  { rejected, skipped }: { rejected: number; skipped: number },
+  { rejected, 'with a skipped contact': skipped }: Record<keyof typeof NO_ROWS, number>,
 ): void {
   if (rejected > 0) errors.write(`Rejected rows, with the reasons: ${path} (${thousands(rejected)}).\n`);
   if (skipped > 0)
     errors.write(
       `Skipped contacts, with the reasons: ${path} (${thousands(skipped)} rows). Correct them, and import that file with --update.\n`,
     );
-}
-
-/**
- * Checks every row and sends none. Rows of an edited export are compared with their customers, where there is a key to read
- * them with. All rejected rows go into their file.
- */
-async function tryOut(
-  context: Context,
-  source: Source,
-  { header, doubts, rows, toBody, toEdit, rejectionFor }: Table,
-  options: {
-    resource: Importable;
-    update: UpdateMode | undefined;
-    identify: ReturnType<typeof identityReader>;
-    skips: boolean;
-  },
-): Promise<number> {
-  const { crm, errors, output, cancel: signal, isOffline } = context;
-  const { resource, update, identify, skips } = options;
-  for (const doubt of doubts) errors.write(`${doubt}\n`);
-  const isInCatalog = codeChecker(context);
-  const check = checker(resource, { isOnce: update === undefined });
-  const rejections = await openRejections(source, header);
-  const counts = { sent: 0, changed: 0, unchanged: 0, 'not compared': 0, rejected: 0, skipped: 0 };
-  type Item = { row: Row; edited?: Edited };
-  async function* items(): AsyncGenerator<Item> {
-    for await (const row of rows) yield { row };
-  }
-  for await (const { row, edited } of isOffline ? items() : withCustomers(crm, items(), identify, signal)) {
-    let body: Body = {};
-    try {
-      const identity = identify(row);
-      const skipped: string[] = [];
-      body = identity ? toEdit(row) : toBody(row, skips ? skipped : undefined);
-      check(body, row.line, { isUpdate: identity !== undefined });
-      if (!identity) {
-        if (resource === 'products' && (await isInCatalog(body, row.line))) continue;
-        counts.sent += 1;
-        if (counts.sent <= SHOWN) output.write(`${JSON.stringify(body)}\n`);
-        if (skipped.length > 0) {
-          counts.skipped += 1;
-          await rejections.add(row, skippedContacts(skipped));
-        }
-      } else if (edited) {
-        const { customer, changes } = changesOf(edited, body, row.object === undefined);
-        counts[Object.keys(changes).length > 0 ? 'changed' : 'unchanged'] += 1;
-        output.write(changeLines(identity.id, changes, customer));
-      } else counts['not compared'] += 1;
-    } catch (error) {
-      if (!(error instanceof RowError)) throw error;
-      const rejection = rejectionFor(row, error, body);
-      counts.rejected += 1;
-      if (counts.rejected <= SHOWN) errors.write(`line ${row.line}: ${printable(rejection.message)}\n`);
-      await rejections.add(row, rejection);
-    }
-  }
-  await rejections.close();
-  reportEmptyRows(errors, source);
-  const { sent, changed, rejected, skipped, ...others } = counts;
-  const named = {
-    [`${resource} would be sent`]: sent,
-    'would be updated': changed,
-    ...others,
-    rejected,
-    'with a skipped contact': skipped,
-  };
-  const parts = Object.entries(named)
-    .filter(([, count]) => count > 0)
-    .map(([name, count]) => `${thousands(count)} ${name}`);
-  errors.write(`Dry run: ${parts.join(', ') || 'no rows'}.\n`);
-  if (counts['not compared'] > 0)
-    errors.write(
-      'Without a key (CRM_API_KEY), the rows of an export are not compared with their customers.\n',
-    );
-  if (sent > 0 && resource === 'customers')
-    errors.write('Contacts that other customers already have are found only in the real run.\n');
-  reportRejections(errors, rejections.path, counts);
-  return rejected + skipped;
 }

@@ -16,8 +16,8 @@ export type Progress = {
   update: (state: ProgressState) => void;
   /** Call it with the milliseconds that a request waits until it is retried. */
   held: (retry: Pick<Retry, 'error' | 'wait'>) => void;
-  /** Ends the display with a line of the counts. */
-  end: (word: string) => void;
+  /** Ends the display with a line of the counts; a brief one has no speed. */
+  end: (word: string, isBrief?: boolean) => void;
 };
 
 /** Reports how many rows were empty. */
@@ -109,9 +109,13 @@ export function startProgress(output: Output, unit: string, from = 0): Progress 
       held += Math.max(0, until - Math.max(now, heldUntil));
       heldUntil = Math.max(heldUntil, until);
     },
-    end: (word) => {
+    end: (word, isBrief = false) => {
       clearInterval(timer);
       bar?.stop();
+      if (isBrief) {
+        output.write(`${word}: ${counts().slice(2) || 'no rows'}.\n`);
+        return;
+      }
       output.write(
         `${word}: ${thousands(state.rows)} ${unit} in ${duration(seconds())}, ${thousands(rate())}/s${counts()}.\n`,
       );

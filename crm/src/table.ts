@@ -59,24 +59,6 @@ function describeColumns(columns: Columns, first: Row | undefined): string {
     .join('');
 }
 
-/** The first rows, without losing them. */
-async function peek(
-  rows: AsyncGenerator<Row>,
-  count: number,
-): Promise<{ first: Row[]; rows: AsyncGenerator<Row> }> {
-  const first: Row[] = [];
-  for (let next = await rows.next(); !next.done; next = await rows.next())
-    if (first.push(next.value) === count) break;
-  async function* all(): AsyncGenerator<Row> {
-    yield* first;
-    yield* rows;
-  }
-  return { first, rows: all() };
-}
-
-/** How many rows are looked at for a header below a title. */
-const HEADER_WITHIN = 10;
-
 /**
  * Opens the file and shows which column fills which field.
  * @throws CommandError when a map means nothing, no column fills what is needed, or a column has more than one reading
@@ -99,17 +81,16 @@ export async function openTable(
 ): Promise<Table> {
   const { country, map, clears = 'none' } = options;
   const looked = await openRows(source);
-  const surveyed = source.format === 'csv' ? await survey(looked.header.length, looked.rows) : [];
-  const opened = await openRows(source);
-  const { header } = opened;
-  const { first, rows } = await peek(opened.rows, HEADER_WITHIN);
+  const { cells: surveyed, first } = await survey(looked.header.length, looked.rows);
+  const { header, line, rows } = await openRows(source);
   const known = recognize(header)?.name;
   if (source.format === 'csv' && map.length === 0) {
-    requireHeader(header, opened.line, first, resource);
+    requireHeader(header, line, first, resource);
     if (known !== undefined && resource === 'products')
       throw new CommandError(`This is an export of ${known}: use crm import customers.`);
   }
   const columns = options.columns ?? mapColumns(header, map, resource, surveyed);
+  const doubts = resource === 'customers' ? contactsLeftOut(columns, surveyed) : [];
   const isOwn = ['id', 'createdAt', 'updatedAt'].every((name) => header.includes(name));
   if (source.format === 'csv') {
     const { path, encoding, delimiter } = source;
@@ -118,7 +99,7 @@ export async function openTable(
     errors.write('Columns (? marks a guess; --map "Column=field" overrides it):\n');
     errors.write(describeColumns(columns, first[0]));
     const isExport = options.isEdited && ['id', 'updatedAt'].every((name) => header.includes(name));
-    if (!isExport) requireFields(columns, resource, options.needs);
+    if (!isExport) requireFields(columns, resource, { needs: options.needs, doubts });
   }
   const preset = isOwn ? (source.delimiter === ';' ? ',' : '.') : undefined;
   const marks = decimalMarks(columns, surveyed, resource, preset);
@@ -128,7 +109,7 @@ export async function openTable(
   return {
     header,
     columns,
-    doubts: resource === 'customers' ? contactsLeftOut(columns, surveyed) : [],
+    doubts,
     rows,
     read,
     toBody: (row, skipped) => writableOf(read(row, skipped), resource),

@@ -11,11 +11,11 @@ import {
 export type UpdateMode = 'fill' | 'overwrite';
 
 /** What became of a row; with the id of a record that an earlier run had created. */
-export type Sent = { result: 'created' | 'repeated' | 'updated' | 'unchanged'; replayed?: string };
+export type Sent = { result: 'created' | 'created before' | 'updated' | 'unchanged'; replayed?: string };
 
 /** @param record as the create returned it */
 export const sentOf = (record: { id: string }): Sent =>
-  responseInfo(record)?.replayed ? { result: 'repeated', replayed: record.id } : { result: 'created' };
+  responseInfo(record)?.replayed ? { result: 'created before', replayed: record.id } : { result: 'created' };
 
 /** New tags and contacts are added at the end; none is removed, and the primary contact stays. */
 function changesOf(

@@ -113,12 +113,16 @@ test('rejects the row of a customer that was changed since the export', async ()
   );
 });
 
-test('rejects the row of an archived customer, and creates a customer for a row without an id', async () => {
-  const { agency, edit, run, read, rejected } = await exportOf(['Ana', 'Eva', 'Luz']);
+test('rejects the rows of archived and merged customers, and creates a customer for a row without an id', async () => {
+  const { agency, edit, run, read, rejected } = await exportOf(['Ana', 'Eva', 'Luz', 'Mía']);
   await agency.delete(`/v1/customers/${(await read('Ana')).id}`);
+  const [mia, eva] = [await read('Mía'), await read('Eva')];
+  await agency.delete(`/v1/customers/${mia.id}`);
+  await service.query('update customers set merged_into = $1 where id = $2', [eva.id, mia.id]);
   const sol = { id: '', firstName: 'Sol', 'contacts.email': 'sol@example.com', 'contacts.whatsapp': '' };
   await edit((row) => row.firstName === 'Luz' && Object.assign(row, sol));
-  expect((await run('--update')).stderr).toMatch(/1 created, 1 unchanged, 1 rejected\./);
+  expect((await run('--update')).stderr).toMatch(/1 created, 1 unchanged, 2 rejected\./);
+  expect(await rejected()).toContain(`${mia.id} was merged into customer ${eva.id}. Use that id.`);
   expect(await rejected()).toContain(
     'CUSTOMER_NOT_FOUND,"no customer of this organization has this id, or the customer is archived"',
   );

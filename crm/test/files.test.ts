@@ -224,6 +224,14 @@ describe('a table of people', () => {
     ]);
   });
 
+  test('whose column has a known name and other cells has it left out, and says which field fits', async () => {
+    const { code, stderr } = await importOf('Contacto,Nombre\n+51 987 654 321,Ana\n');
+    expect(stderr).toContain(
+      'No column fills a contact. Column "Contacto" has telephone numbers (+51 987 654 321)',
+    );
+    expect(code).toBe(1);
+  });
+
   test('with guessed columns stops where nobody is asked, and says how to confirm them', async () => {
     const agency = await service.agency();
     await writeFile(file('guessed.csv'), 'Nombre,Correo\nAna,ana@example.com\n');

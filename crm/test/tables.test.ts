@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { csvLine, fromCell, toCell } from '../src/cells.ts';
-import { CellError, listCell, parseList, parseNumber, provenMark } from '../src/fields.ts';
+import { CellError, FIELDS, listCell, NAMES, parseList, parseNumber, provenMark } from '../src/fields.ts';
 import { inOrder } from '../src/in-order.ts';
 import { inspect, openRows, type Row } from '../src/source.ts';
 import { crm, useFolder } from './command.ts';
@@ -229,4 +229,20 @@ describe('work in order', () => {
     expect(settled).toEqual([0, 1, 2, 3, 4]);
     expect(started.length).toBeLessThan(20);
   });
+});
+
+test('every name of a column or a code is that of a field, in lists without doubles', () => {
+  for (const [resource, fields] of Object.entries(FIELDS)) {
+    const named = Object.keys(NAMES[resource as keyof typeof FIELDS]);
+    expect(Object.keys(fields)).toEqual(expect.arrayContaining(named));
+    const names = Object.values(fields).flatMap((field) => field.names);
+    expect(new Set(names).size).toBe(names.length);
+  }
+  const { customers, products } = FIELDS;
+  for (const [field, codes] of Object.entries(NAMES.codes))
+    expect(Object.keys({ ...customers, ...products }[field]?.codes ?? {})).toEqual(Object.keys(codes));
+  for (const { signs, name, ...columns } of Object.values(NAMES.exports)) {
+    expect([signs, name].every((text) => text !== '')).toBe(true);
+    expect(Object.keys(customers)).toEqual(expect.arrayContaining(Object.keys(columns)));
+  }
 });
