@@ -1,4 +1,4 @@
-import { authenticate, rejectBeyondKey } from './api-keys/authentication.ts';
+import { authenticate, registerFor, rejectBeyondKey } from './api-keys/authentication.ts';
 import type { KeyCache } from './api-keys/cache.ts';
 import { catalogRoutes, publicCatalog } from './catalog/routes.ts';
 import {
@@ -58,14 +58,14 @@ export async function buildApp(options: AppOptions) {
       rejectBeyondKey(v1);
       rejectFloods(v1, db);
       showKnownValues(v1);
-      v1.register(catalogRoutes(publicCatalog));
-      v1.register(customerRoutes(publicCustomers));
-      v1.register(opportunityRoutes(publicOpportunities));
-      v1.register(conversationRoutes(publicConversations));
-      v1.register(transcriptRoutes, publicTranscripts);
-      v1.register(quoteRoutes(publicQuotes));
-      v1.register(attachmentRoutes, { links });
-      v1.register(teamRoutes(publicTeam));
+      registerFor(v1, 'catalog', catalogRoutes(publicCatalog));
+      registerFor(v1, 'customers', customerRoutes(publicCustomers));
+      registerFor(v1, 'opportunities', opportunityRoutes(publicOpportunities));
+      registerFor(v1, 'conversations', conversationRoutes(publicConversations));
+      registerFor(v1, 'conversations', transcriptRoutes, publicTranscripts);
+      registerFor(v1, 'quotes', quoteRoutes(publicQuotes));
+      registerFor(v1, 'quotes', attachmentRoutes, { links });
+      registerFor(v1, 'team', teamRoutes(publicTeam));
       done();
     },
     { prefix: '/v1' },

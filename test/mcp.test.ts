@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { issueApiKey } from '../src/api-keys/repository.ts';
 import { errorCodes } from '../src/contract/errors.ts';
+import { resourceNames } from '../src/contract/resources.ts';
 import { newId, parseJson } from '../src/db/index.ts';
-import { PARTS } from '../src/openapi/description.ts';
 import { operationsOf, readDocument } from './support/contract.ts';
 import { ownApp } from './support/instance.ts';
 import { FILE, populate } from './support/operations.ts';
@@ -118,7 +118,7 @@ describe('the tools', () => {
     onTestFinished(reading.close);
     const client = await connect(key, (await listen(reading)).origin);
     const [parts, lists] = client.getInstructions()?.split('\n') ?? [];
-    expect(parts).toBe(`The records of one travel agency: ${Object.keys(PARTS).join(', ')}.`);
+    expect(parts).toBe(`The records of one travel agency: ${resourceNames.join(', ')}.`);
     expect(lists).toMatch(/^Lists /);
     // The instructions name exactly the date filters that exist.
     const filters = reads.flatMap(({ operation }) => operation.parameters ?? []).map(({ name }) => name);

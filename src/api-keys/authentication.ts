@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyPluginCallback, FastifyRequest } from 'fastify';
 import { ApiError, type ErrorValues } from '../contract/errors.ts';
+import type { ResourceName } from '../contract/resources.ts';
 import { type Database, type OrganizationScope, scopeTo } from '../db/index.ts';
 import { callerOf } from '../http/caller.ts';
 import { hasScheme, presentedKey } from '../http/credentials.ts';
@@ -14,6 +15,10 @@ declare module 'fastify' {
     apiKey: KnownKey | undefined;
     /** The organization of the key or, on dashboard routes, of the path. */
     scope: OrganizationScope;
+  }
+  interface FastifyContextConfig {
+    /** What a key must have access to, on routes of /v1. */
+    resource?: ResourceName;
   }
 }
 
@@ -46,20 +51,38 @@ export function accessError(key: KnownKey | undefined, method: string): ApiError
     : new ApiError(ACCESS_ERRORS[access]);
 }
 
-/** `customers` for `/v1/customers/:customerId`. */
-export const resourceOf = (path: string): string => path.split('/')[2] ?? '';
-
-export const hasAccess = (key: KnownKey | undefined, resource: string): boolean =>
-  key !== undefined && (key.resources === null || key.resources.includes(resource));
+/** A limited key has no access to a route without a resource. */
+export const hasAccess = (key: KnownKey | undefined, resource: ResourceName | undefined): boolean =>
+  key !== undefined &&
+  (key.resources === null || (resource !== undefined && key.resources.includes(resource)));
 
 function rejectionFor({ apiKey, method, routeOptions }: FastifyRequest): ApiError | undefined {
-  const resource = resourceOf(routeOptions.url ?? '');
+  const { resource } = routeOptions.config;
   if (hasAccess(apiKey, resource)) return accessError(apiKey, method);
-  return new ApiError('KEY_RESOURCE_NOT_ALLOWED', { resource, resources: apiKey?.resources ?? [] });
+  return new ApiError('KEY_RESOURCE_NOT_ALLOWED', {
+    resource: resource ?? 'this path',
+    resources: apiKey?.resources ?? [],
+  });
 }
 
 export function rejectBeyondKey(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => done(rejectionFor(request)));
+}
+
+/** Registers routes for keys with access to the resource. */
+export function registerFor<Options extends object>(
+  app: FastifyInstance,
+  resource: ResourceName,
+  routes: FastifyPluginCallback<Options>,
+  options = {} as Options,
+): void {
+  app.register((scope, _options, done) => {
+    scope.addHook('onRoute', (route) => {
+      route.config = { ...route.config, resource };
+    });
+    scope.register(routes as FastifyPluginCallback<object>, options);
+    done();
+  });
 }
 
 /** Requires an active key, and sets `apiKey` and `scope`. */

@@ -10,17 +10,15 @@ import {
   text,
   timestamp,
 } from '../contract/fields.ts';
-import { PARTS } from '../openapi/description.ts';
+import { resourceNames } from '../contract/resources.ts';
 
 const access = () => z.enum(['write', 'read', 'create']);
 const ACCESS = '`read`: only GET, else 403 KEY_READ_ONLY; `create`: only POST, else 403 KEY_CREATE_ONLY.';
 
-export const RESOURCES = Object.keys(PARTS) as (keyof typeof PARTS)[];
-
-const resources = () => z.array(z.enum(RESOURCES));
+const resources = () => z.array(z.enum(resourceNames));
 const resourcesSent = () =>
   z
-    .array(z.enum(RESOURCES))
+    .array(z.enum(resourceNames))
     .min(1)
     .refine((list) => new Set(list).size === list.length, 'must not have duplicates');
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { resourceOf } from '../api-keys/authentication.ts';
 import { type ErrorBody, errorBody, validationFailed } from '../contract/errors.ts';
 import { NULL_CLEARS } from '../contract/fields.ts';
+import { type ResourceName, resourceNames, tagOf } from '../contract/resources.ts';
 import { UNKNOWN_NAME, unknownName } from '../http/ignored-parameters.ts';
 import type { FieldError } from '../http/validation.ts';
 
@@ -57,7 +57,7 @@ type CallRequest = {
 export type OperationTool = {
   tool: Tool;
   method: string;
-  resource: string;
+  resource: ResourceName | undefined;
   /** @throws VALIDATION_FAILED naming the arguments that no request can carry */
   toRequest: (given: Arguments) => CallRequest;
   /** The error of the route, with the names of the arguments. */
@@ -386,7 +386,7 @@ function toolOf(
       },
     },
     method: method.toUpperCase(),
-    resource: resourceOf(path),
+    resource: resourceNames.find((name) => operation.tags.includes(tagOf(name))),
     toRequest(given) {
       const all = resolved(inputSchema, given);
       const errors = fieldErrorsOf(inputSchema, asText, recordFields?.names, all);

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { issueApiKey, updateApiKey } from '../../src/api-keys/repository.ts';
-import { type ApiKeyCreate, RESOURCES } from '../../src/api-keys/schema.ts';
+import type { ApiKeyCreate } from '../../src/api-keys/schema.ts';
+import { resourceNames } from '../../src/contract/resources.ts';
 import { parseJson } from '../../src/db/index.ts';
 import { operationsOf, PUBLIC } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
@@ -19,7 +20,9 @@ const issue = async ({ scope }: Agency, settings: Settings) =>
 const belongsTo = (resource: string, path: string) => path.startsWith(`/v1/${resource}`);
 
 test('every operation belongs to a resource that a key can be limited to', () => {
-  const others = operations.filter(({ path }) => !RESOURCES.some((resource) => belongsTo(resource, path)));
+  const others = operations.filter(
+    ({ path }) => !resourceNames.some((resource) => belongsTo(resource, path)),
+  );
   expect(others).toEqual([]);
 });
 
@@ -29,7 +32,7 @@ const LIMITED: { settings: Settings; code: string; isAllowed: (method: string, p
   [
     { settings: { access: 'read' }, code: 'KEY_READ_ONLY', isAllowed: (method) => method === 'GET' },
     { settings: { access: 'create' }, code: 'KEY_CREATE_ONLY', isAllowed: (method) => method === 'POST' },
-    ...RESOURCES.map((resource) => ({
+    ...resourceNames.map((resource) => ({
       settings: { resources: [resource] },
       code: 'KEY_RESOURCE_NOT_ALLOWED',
       isAllowed: (_method: string, path: string) => belongsTo(resource, path),
