@@ -108,7 +108,7 @@ export const ATTACKS: Record<string, Attack> = {
     unknownPaths(1_500)(target);
   },
   '200 that read nothing of the reference page’s script': readNothing(200, '/docs/js/scalar.js'),
-  '60 that read nothing of 7 MB': readNothing(60, '/v1/catalog/products?limit=28'),
-  '200 that read nothing of 24 MB': readNothing(200, '/v1/catalog/products?limit=100'),
-  '400 that read nothing of 24 MB': readNothing(400, '/v1/catalog/products?limit=100'),
+  '60 that read nothing of 7 MB': readNothing(60, '/v1/catalog/products?limit=55'),
+  '200 that read nothing of 13 MB': readNothing(200, '/v1/catalog/products?limit=100'),
+  '400 that read nothing of 13 MB': readNothing(400, '/v1/catalog/products?limit=100'),
 };
