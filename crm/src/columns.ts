@@ -43,7 +43,7 @@ const FIRST_ROWS = 10;
 /** Looks at every cell below the header. */
 export async function survey(
   width: number,
-  rows: AsyncIterable<Row>,
+  rows: AsyncIterable<Row> | Row[],
 ): Promise<{ cells: Cells[]; first: Row[] }> {
   const columns = Array.from({ length: width }, (): Cells => ({ samples: [], marks: new Set() }));
   const first: Row[] = [];
@@ -154,9 +154,9 @@ export function mapColumns(
   const fields = FIELDS[resource];
   const named = mapped(header, maps, fields);
   const known = resource === 'customers' ? recognize(header) : undefined;
-  const own = isRejections(header) ? REJECTION_COLUMNS.length : 0;
+  const reasons = isRejections(header) ? REJECTION_COLUMNS.length : 0;
   const columns = header.map((column, index) => {
-    const set = named.has(column) ? (named.get(column) ?? '') : index < own ? '' : known?.fieldOf(column);
+    const set = named.has(column) ? (named.get(column) ?? '') : index < reasons ? '' : known?.fieldOf(column);
     if (set !== undefined) {
       const field = set === 'name' ? 'firstName' : set || undefined;
       return { header: column, field, isGuess: false, isWhole: set === 'name', rank: 3 };
@@ -164,7 +164,8 @@ export function mapColumns(
     const cells = surveyed[index] ?? { samples: [], marks: new Set<Mark>() };
     const guess = fieldNamed(column, fields) ?? '';
     const rule = fields[guess];
-    const isOwn = column === guess || folded(column) === folded(guess.replace(/^contacts\.(?!web)/, ''));
+    const own = guess.replace(/^contacts\.(?!web)/, '');
+    const isOwn = guess !== '' && (column === guess || folded(column) === folded(own));
     const fit = rule === undefined || (known && rule.kind !== 'contact') ? 0 : fitOf(rule, guess, cells);
     // A column of numbers is not left out because of its cells: they are rejected one by one.
     const isMeant =

@@ -81,10 +81,11 @@ export async function openTable(
 ): Promise<Table> {
   const { country, map, clears = 'none' } = options;
   const looked = await openRows(source);
-  const { cells: surveyed, first } = await survey(looked.header.length, looked.rows);
+  const isTable = source.format === 'csv';
+  const { cells: surveyed, first } = await survey(looked.header.length, isTable ? looked.rows : []);
   const { header, line, rows } = await openRows(source);
   const known = recognize(header)?.name;
-  if (source.format === 'csv' && map.length === 0) {
+  if (isTable && map.length === 0) {
     requireHeader(header, line, first, resource);
     if (known !== undefined && resource === 'products')
       throw new CommandError(`This is an export of ${known}: use crm import customers.`);
@@ -92,7 +93,7 @@ export async function openTable(
   const columns = options.columns ?? mapColumns(header, map, resource, surveyed);
   const doubts = resource === 'customers' ? contactsLeftOut(columns, surveyed) : [];
   const isOwn = ['id', 'createdAt', 'updatedAt'].every((name) => header.includes(name));
-  if (source.format === 'csv') {
+  if (isTable) {
     const { path, encoding, delimiter } = source;
     errors.write(`${path} is ${encoding}, with ${DELIMITER_NAMES[delimiter] ?? delimiter} between cells.\n`);
     if (known !== undefined) errors.write(`This is an export of ${known}.\n`);

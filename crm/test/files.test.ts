@@ -224,7 +224,10 @@ describe('a table of people', () => {
     ]);
   });
 
-  test('whose column has a known name and other cells has it left out, and says which field fits', async () => {
+  test('whose column has a known name and other cells, or a name in another script, says which field fits', async () => {
+    const named = await importOf('Телефон,email\n+51 987 654 321,ana@example.com\n');
+    expect(named).toMatchObject({ code: 1, data: [] });
+    expect(named.stderr).toContain('Column "Телефон" has telephone numbers');
     const { code, stderr } = await importOf('Contacto,Nombre\n+51 987 654 321,Ana\n');
     expect(stderr).toContain(
       'No column fills a contact. Column "Contacto" has telephone numbers (+51 987 654 321)',
