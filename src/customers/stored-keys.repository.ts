@@ -1,16 +1,19 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { keyOnChannel } from '../../rules/contact-key.ts';
 import {
+  as,
   conversations,
   customers,
   type Database,
   type Json,
+  keyAfter,
+  keyIs,
   liveCustomers,
   type Params,
   parseJson,
+  qb,
   type RecordKey,
-  rowOf,
-  threads,
+  recordIs,
   unprepared,
 } from '../db/index.ts';
 import { contactColumns, contactOwners, keyOfContact } from './contacts.repository.ts';
@@ -20,26 +23,25 @@ import type { CustomerContact } from './schema.ts';
 
 type Batch = RecordKey & { limit: number };
 
-/** The rows of all organizations, by key. */
-const batchOf = (table: typeof conversations | typeof customers, $: Params<Batch>): SQL => sql`from ${table}
-  where (${table.organizationId}, ${table.id}) > (${$.organizationId}::uuid, ${$.id}::uuid)
-  order by ${table.organizationId}, ${table.id} limit ${$.limit}`;
-
 type Thread = RecordKey & { channel: string; contact: string; contactKey: string | null };
 
-const threadsStatement = unprepared(
-  'conversations.stored_keys',
-  ($: Params<Batch>): SQL<Thread> => sql`
-    select ${conversations.organizationId} as "organizationId", ${conversations.id}, ${conversations.channel},
-      ${conversations.contact}, ${conversations.contactKey} as "contactKey" ${batchOf(conversations, $)}`,
-);
+const threadsStatement = unprepared('conversations.stored_keys', ($: Params<Batch>) => {
+  const { organizationId, id, channel, contact, contactKey } = conversations;
+  return qb
+    .select(as({ organizationId, id, channel, contact, contactKey }))
+    .from(conversations)
+    .where(keyAfter(conversations, $))
+    .orderBy(organizationId, id)
+    .limit($.limit);
+});
 
-const rekeyThreadStatement = unprepared(
-  'conversations.rekey',
-  ($: Params<Thread>) => sql`
-    update ${conversations} set contact_key = ${$.contactKey}
-    where ${rowOf(threads, $)} and ${conversations.channel} = ${$.channel} and ${conversations.contact} = ${$.contact}`,
-);
+const rekeyThreadStatement = unprepared('conversations.rekey', ($: Params<Thread>) => {
+  const { channel, contact } = conversations;
+  return qb
+    .update(conversations)
+    .set({ contactKey: sql`${$.contactKey}` })
+    .where(and(keyIs(conversations, $), eq(channel, $.channel), eq(contact, $.contact)));
+});
 
 export const threadsAfter = (db: Database, last: RecordKey, limit: number) =>
   db.read(threadsStatement, { ...last, limit });
@@ -54,12 +56,16 @@ export async function rekeyThread(db: Database, thread: Thread): Promise<boolean
 
 type Stored = RecordKey & { contacts: Json<CustomerContact[]>; contactKeys: string[] };
 
-const customersStatement = unprepared(
-  'customers.stored_keys',
-  ($: Params<Batch>): SQL<Stored> => sql`
-    select ${customers.organizationId} as "organizationId", ${customers.id}, ${customers.contacts},
-      ${customers.contactKeys} as "contactKeys" ${batchOf(customers, $)}`,
-);
+const customersStatement = unprepared('customers.stored_keys', ($: Params<Batch>) => {
+  const { organizationId, id, contactKeys } = customers;
+  const contacts = sql<Json<CustomerContact[]>>`${customers.contacts}`;
+  return qb
+    .select(as({ organizationId, id, contacts, contactKeys }))
+    .from(customers)
+    .where(keyAfter(customers, $))
+    .orderBy(organizationId, id)
+    .limit($.limit);
+});
 
 type Rekeyed = RecordKey & {
   contacts: string;
@@ -68,12 +74,16 @@ type Rekeyed = RecordKey & {
   previous: readonly string[];
 };
 
-const rekeyCustomerStatement = unprepared(
-  'customers.rekey',
-  ($: Params<Rekeyed>): SQL<{ id: string }> => sql`
-    update ${customers} set contacts = ${$.contacts}::json, contact_keys = ${$.contactKeys}::text[],
-      contact_search = ${$.contactSearch}
-    where ${rowOf(liveCustomers, $)} and ${customers.contactKeys} = ${$.previous}::text[] returning ${customers.id}`,
+const rekeyCustomerStatement = unprepared('customers.rekey', ($: Params<Rekeyed>) =>
+  qb
+    .update(customers)
+    .set({
+      contacts: sql`${$.contacts}::json`,
+      contactKeys: sql`${$.contactKeys}::text[]`,
+      contactSearch: sql`${$.contactSearch}`,
+    })
+    .where(and(recordIs(liveCustomers, $), sql`${customers.contactKeys} = ${$.previous}::text[]`))
+    .returning(as({ id: customers.id })),
 );
 
 export const customersAfter = (db: Database, last: RecordKey, limit: number) =>

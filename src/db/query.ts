@@ -64,10 +64,13 @@ export const body = <T>(fields: Fields<T>) => as({ body: jsonRow(fields) });
 
 export type RecordKey = { organizationId: string; id: string };
 
-export const keyIs = (
-  table: TenantTable,
-  $: { organizationId: Placeholder; id: Placeholder | PgColumn | SQL },
-) => and(eq(table.organizationId, $.organizationId), eq(table.id, $.id));
+type OfOrganization = { organizationId: Placeholder };
+
+export const ofOrganization = (table: { organizationId: PgColumn }, $: OfOrganization): SQL =>
+  eq(table.organizationId, $.organizationId);
+
+export const keyIs = (table: TenantTable, $: OfOrganization & { id: Placeholder | PgColumn | SQL }) =>
+  and(ofOrganization(table, $), eq(table.id, $.id));
 
 /** The record with this key, if it is visible. */
 export const recordIs = ({ table, visible }: Pick<Resource, 'table' | 'visible'>, $: Params<RecordKey>) =>
@@ -78,7 +81,17 @@ export const isAnyOf = (column: PgColumn, ids: Placeholder): SQL => sql`${column
 export type Ids = { organizationId: string; ids: readonly string[] };
 
 export const keyIn = (table: TenantTable, $: Params<Ids>) =>
-  and(eq(table.organizationId, $.organizationId), isAnyOf(table.id, $.ids));
+  and(ofOrganization(table, $), isAnyOf(table.id, $.ids));
+
+/** Locks the rows until the transaction ends, in the order of their ids, so that two transactions never deadlock. */
+export function lockRows(table: TenantTable, where: SQL | undefined) {
+  const { id } = table;
+  return qb.select(as({ id })).from(table).where(where).orderBy(id).for('no key update');
+}
+
+/** Records of all organizations after this one, for batches. */
+export const keyAfter = ({ organizationId, id }: TenantTable, $: Params<RecordKey>): SQL =>
+  sql`(${organizationId}, ${id}) > (${$.organizationId}::uuid, ${$.id}::uuid)`;
 
 /** `$.organizationId`, for fields and filters, which get no `$`. */
 export const organizationParam = sql.placeholder('organizationId');

@@ -1,10 +1,14 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { and, eq, not, type SQL, sql } from 'drizzle-orm';
 import {
+  as,
+  type Ids,
   idempotencyKeys,
   type OrganizationScope,
+  ofOrganization,
   type Params,
   prepared,
   type Queries,
+  qb,
   unprepared,
 } from '../db/index.ts';
 
@@ -28,25 +32,37 @@ const lockStatement = prepared(
 
 const isStored = sql`${idempotencyKeys.createdAt} > now() - interval '${sql.raw(String(RETENTION_HOURS))} hours'`;
 
-const findStatement = prepared(
-  'idempotency_keys.find',
-  ($: Params<Key>): SQL<StoredResponse> => sql`
-    select ${idempotencyKeys.status}, ${idempotencyKeys.headers}, ${idempotencyKeys.body}, ${idempotencyKeys.bodyHash} as "bodyHash"
-    from ${idempotencyKeys}
-    where ${idempotencyKeys.organizationId} = ${$.organizationId} and ${idempotencyKeys.fingerprint} = ${$.fingerprint}
-      and ${isStored}`,
-);
+const keyIs = ($: Params<Key>) =>
+  and(ofOrganization(idempotencyKeys, $), eq(idempotencyKeys.fingerprint, $.fingerprint));
+
+const findStatement = prepared('idempotency_keys.find', ($: Params<Key>) => {
+  const { status, headers, body, bodyHash } = idempotencyKeys;
+  return qb
+    .select(as({ status, headers, body, bodyHash }))
+    .from(idempotencyKeys)
+    .where(and(keyIs($), isStored));
+});
 
 /** Replaces an expired key that the sweep has not removed yet. No other can conflict: the key is locked and was not found. */
 const storeStatement = prepared(
   'idempotency_keys.store',
-  (
-    $: Params<Key & Omit<StoredResponse, 'headers'> & { headers: string; recordIds: readonly string[] }>,
-  ) => sql`
-    insert into ${idempotencyKeys} (organization_id, fingerprint, body_hash, status, headers, body, record_ids)
-    values (${$.organizationId}, ${$.fingerprint}, ${$.bodyHash}, ${$.status}, ${$.headers}, ${$.body}, ${$.recordIds})
-    on conflict (organization_id, fingerprint) do update set body_hash = excluded.body_hash, status = excluded.status,
-      headers = excluded.headers, body = excluded.body, record_ids = excluded.record_ids, created_at = excluded.created_at`,
+  ($: Params<Key & StoredResponse & { recordIds: readonly string[] }>) => {
+    const { organizationId, fingerprint, bodyHash, status, headers, body, recordIds } = $;
+    return qb
+      .insert(idempotencyKeys)
+      .values({ organizationId, fingerprint, bodyHash, status, headers, body, recordIds })
+      .onConflictDoUpdate({
+        target: [idempotencyKeys.organizationId, idempotencyKeys.fingerprint],
+        set: {
+          bodyHash: sql`excluded.body_hash`,
+          status: sql`excluded.status`,
+          headers: sql`excluded.headers`,
+          body: sql`excluded.body`,
+          recordIds: sql`excluded.record_ids`,
+          createdAt: sql`excluded.created_at`,
+        },
+      });
+  },
 );
 
 /**
@@ -69,36 +85,27 @@ export async function findResponse(
 export async function storeResponse(
   { db, organizationId }: OrganizationScope,
   fingerprint: Buffer,
-  { headers, ...response }: StoredResponse,
+  response: StoredResponse,
   recordIds: readonly string[],
 ): Promise<void> {
-  await db.write(storeStatement, {
-    ...response,
-    organizationId,
-    fingerprint,
-    headers: JSON.stringify(headers),
-    recordIds,
-  });
+  await db.write(storeStatement, { ...response, organizationId, fingerprint, recordIds });
 }
 
-type Records = { organizationId: string; ids: readonly string[] };
+const defineErase = (name: string, isOfRecords: ($: Params<Ids>) => SQL) =>
+  unprepared(name, ($: Params<Ids>) =>
+    qb
+      .delete(idempotencyKeys)
+      .where(and(ofOrganization(idempotencyKeys, $), isOfRecords($)))
+      .returning(as({ status: idempotencyKeys.status })),
+  );
 
 const eraseStatements = [
-  unprepared(
-    'idempotency_keys.erase',
-    ($: Params<Records>): SQL<{ status: number }> => sql`
-      delete from ${idempotencyKeys} where ${idempotencyKeys.organizationId} = ${$.organizationId}
-        and ${idempotencyKeys.recordIds} && ${$.ids}::uuid[]
-      returning ${idempotencyKeys.status}`,
-  ),
+  defineErase('idempotency_keys.erase', ($) => sql`${idempotencyKeys.recordIds} && ${$.ids}::uuid[]`),
   // Release 1.0.0 stores no ids. A response with the text of a person begins with the id of its record.
-  unprepared(
+  defineErase(
     'idempotency_keys.erase_without_ids',
-    ($: Params<Records>): SQL<{ status: number }> => sql`
-      delete from ${idempotencyKeys} where ${idempotencyKeys.organizationId} = ${$.organizationId}
-        and ${idempotencyKeys.recordIds} is null
-        and encode(substring(${idempotencyKeys.body} from 8 for 36), 'escape') = any(${$.ids}::text[])
-      returning ${idempotencyKeys.status}`,
+    ($) => sql`${idempotencyKeys.recordIds} is null
+      and encode(substring(${idempotencyKeys.body} from 8 for 36), 'escape') = any(${$.ids}::text[])`,
   ),
 ];
 
@@ -106,25 +113,35 @@ const eraseStatements = [
  * Deletes the stored responses about these records, encrypted ones too.
  * @returns their number
  */
-export async function eraseResponses({ db }: OrganizationScope, records: Records): Promise<number> {
+export async function eraseResponses({ db }: OrganizationScope, records: Ids): Promise<number> {
   let erased = 0;
   for (const statement of eraseStatements) erased += (await db.write(statement, records)).length;
   return erased;
 }
 
-const dueStatement = unprepared(
-  'idempotency_keys.due_for_sweep',
-  ($: Params<{ limit: number }>): SQL<Key> => sql`
-    select ${idempotencyKeys.organizationId} as "organizationId", ${idempotencyKeys.fingerprint} from ${idempotencyKeys}
-    where not (${isStored}) order by ${idempotencyKeys.createdAt} limit ${$.limit}`,
-);
+const dueStatement = unprepared('idempotency_keys.due_for_sweep', ($: Params<{ limit: number }>) => {
+  const { organizationId, fingerprint, createdAt } = idempotencyKeys;
+  return qb
+    .select(as({ organizationId, fingerprint }))
+    .from(idempotencyKeys)
+    .where(not(isStored))
+    .orderBy(createdAt)
+    .limit($.limit);
+});
 
 const sweepStatement = prepared(
   'idempotency_keys.sweep',
-  ($: Params<{ organizationId: string; fingerprints: Buffer[] }>) => sql<{ swept: boolean }>`
-    delete from ${idempotencyKeys} where ${idempotencyKeys.organizationId} = ${$.organizationId}
-      and ${idempotencyKeys.fingerprint} = any(${$.fingerprints}::bytea[]) and not (${isStored})
-    returning true as swept`,
+  ($: Params<{ organizationId: string; fingerprints: Buffer[] }>) =>
+    qb
+      .delete(idempotencyKeys)
+      .where(
+        and(
+          ofOrganization(idempotencyKeys, $),
+          sql`${idempotencyKeys.fingerprint} = any(${$.fingerprints}::bytea[])`,
+          not(isStored),
+        ),
+      )
+      .returning(as({ status: idempotencyKeys.status })),
 );
 
 /**

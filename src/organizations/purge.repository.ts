@@ -8,6 +8,7 @@ import {
   isoTime,
   liveCounts,
   type Owned,
+  ofOrganization,
   organizations,
   owned,
   type Params,
@@ -73,7 +74,7 @@ function defineBatches(table: Owned) {
     )})`;
   const rowsOf = ($: Params<Pick<Batch, 'organizationId' | 'after'>>) =>
     and(
-      eq(table.organizationId, $.organizationId),
+      ofOrganization(table, $),
       sql`(${$.after}::text[] is null or ${key} > ${keyIn(sql`${$.after}::text[]`)})`,
     );
   const last = sql<string[]>`array[${sql.join(

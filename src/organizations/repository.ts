@@ -19,6 +19,7 @@ import {
   jsonRow,
   newId,
   type OrganizationScope,
+  ofOrganization,
   organizations,
   owned,
   type Page,
@@ -231,7 +232,7 @@ export async function hasRecords({ db, organizationId }: OrganizationScope): Pro
 
 const clearStatements = [...RECORDS, idempotencyKeys].map((table) =>
   unprepared(`organizations.clear_${getTableName(table)}`, ($: Params<{ organizationId: string }>) =>
-    qb.delete(table).where(eq(table.organizationId, $.organizationId)),
+    qb.delete(table).where(ofOrganization(table, $)),
   ),
 );
 

@@ -1,11 +1,16 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import type { FastifyBaseLogger } from 'fastify';
 import {
+  as,
   erasedFiles,
   isId,
+  keyAfter,
+  keyIs,
   type OrganizationScope,
+  ofOrganization,
   type Params,
   type Queries,
+  qb,
   type RecordKey,
   unprepared,
 } from '../db/index.ts';
@@ -15,13 +20,13 @@ import { type FileStorage, storageKey } from '../files/storage.ts';
 
 type ErasedFile = { organizationId: string; id: string };
 
-const file = sql`${erasedFiles.organizationId} as "organizationId", ${erasedFiles.id}`;
+const file = as({ organizationId: erasedFiles.organizationId, id: erasedFiles.id });
 
-const ofCustomerStatement = unprepared(
-  'erased_files.of_customer',
-  ($: Params<RecordKey>): SQL<ErasedFile> => sql`
-    select ${file} from ${erasedFiles}
-    where ${erasedFiles.organizationId} = ${$.organizationId} and ${erasedFiles.customerId} = ${$.id}`,
+const ofCustomerStatement = unprepared('erased_files.of_customer', ($: Params<RecordKey>) =>
+  qb
+    .select(file)
+    .from(erasedFiles)
+    .where(and(ofOrganization(erasedFiles, $), eq(erasedFiles.customerId, $.id))),
 );
 
 export const filesOfCustomer = async (
@@ -29,12 +34,13 @@ export const filesOfCustomer = async (
   id: string,
 ): Promise<ErasedFile[]> => (isId(id) ? db.read(ofCustomerStatement, { organizationId, id }) : []);
 
-const dueStatement = unprepared(
-  'erased_files.due',
-  ($: Params<ErasedFile & { limit: number }>): SQL<ErasedFile> => sql`
-    select ${file} from ${erasedFiles}
-    where (${erasedFiles.organizationId}, ${erasedFiles.id}) > (${$.organizationId}::uuid, ${$.id}::uuid)
-    order by ${erasedFiles.organizationId}, ${erasedFiles.id} limit ${$.limit}`,
+const dueStatement = unprepared('erased_files.due', ($: Params<ErasedFile & { limit: number }>) =>
+  qb
+    .select(file)
+    .from(erasedFiles)
+    .where(keyAfter(erasedFiles, $))
+    .orderBy(erasedFiles.organizationId, erasedFiles.id)
+    .limit($.limit),
 );
 
 /** Sorts before every file. */
@@ -47,11 +53,8 @@ export const NO_FILE: ErasedFile = {
 export const erasedFilesAfter = (db: Queries, last: ErasedFile, limit: number): Promise<ErasedFile[]> =>
   db.read(dueStatement, { ...last, limit });
 
-const forgetStatement = unprepared(
-  'erased_files.forget',
-  ($: Params<ErasedFile>) => sql`
-    delete from ${erasedFiles}
-    where ${erasedFiles.organizationId} = ${$.organizationId} and ${erasedFiles.id} = ${$.id}`,
+const forgetStatement = unprepared('erased_files.forget', ($: Params<ErasedFile>) =>
+  qb.delete(erasedFiles).where(keyIs(erasedFiles, $)),
 );
 
 /**

@@ -1,20 +1,25 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { and, eq, or, type SQL, sql } from 'drizzle-orm';
 import { alias, type PgColumn, type PgTable } from 'drizzle-orm/pg-core';
 import { customerColumns } from '../customers/repository.ts';
 import {
+  as,
+  body,
   channelMessages,
   conversations,
   customers,
   erasedFiles,
   erasures,
+  type Ids,
   inTransaction,
-  isoTime,
+  isAnyOf,
   type Json,
-  jsonRow,
+  keyIn,
   newestThreads,
   type OrganizationScope,
+  ofOrganization,
   opportunities,
   type Params,
+  qb,
   quoteAttachments,
   quotes,
   type RecordKey,
@@ -24,7 +29,7 @@ import {
 } from '../db/index.ts';
 import { eraseResponses } from '../http/idempotency.repository.ts';
 import type { ErasedCounts, ErasedCustomer } from './schema.ts';
-import { findPerson, findSameContacts, type Ids, lockPerson, lockThreads } from './ties.repository.ts';
+import { findPerson, findSameContacts, lockPerson, lockThreads } from './ties.repository.ts';
 
 const thread = alias(conversations, 'thread');
 const done = alias(erasures, 'done');
@@ -35,14 +40,14 @@ const done = alias(erasures, 'done');
  */
 
 /** Whose conversation it was stays: what arrives later can be erased too. */
-const eraseThreadsStatement = unprepared(
-  'customers.erase_threads',
-  ($: Params<RecordKey & Ids>): SQL<{ id: string }> => sql`
-    update ${conversations} set contact = '', contact_name = null, contact_key = null,
-      customer_id = coalesce(${conversations.customerId}, ${$.id})
-    where ${conversations.organizationId} = ${$.organizationId} and ${conversations.id} = any(${$.ids}::uuid[])
-    returning ${conversations.id}`,
-);
+const eraseThreadsStatement = unprepared('customers.erase_threads', ($: Params<RecordKey & Ids>) => {
+  const customerId = sql`coalesce(${conversations.customerId}, ${$.id})`;
+  return qb
+    .update(conversations)
+    .set({ contact: '', contactName: null, contactKey: null, customerId })
+    .where(keyIn(conversations, $))
+    .returning(as({ id: conversations.id }));
+});
 
 /** Messages that one transaction erases at most. */
 const SLICE = 5_000;
@@ -101,15 +106,22 @@ const stores: readonly Store[] = [
 ];
 
 /** Whoever reads `updatedSince` sees the chains of these threads: any other change of a row moves `updated_at`. */
-const touchStatement = unprepared(
-  'customers.touch_threads',
-  ($: Params<Ids>) => sql`
-    update ${conversations} set updated_at = ${conversations.updatedAt} + interval '1 ms'
-    where ${conversations.organizationId} = ${$.organizationId}
-      and (${conversations.id} = any(${$.ids}::uuid[]) or ${newestThreads.visible})
-      and ${conversations.chainId} = any(array(select ${thread.chainId} from ${conversations} as ${thread}
-        where ${thread.organizationId} = ${$.organizationId} and ${thread.id} = any(${$.ids}::uuid[])))`,
-);
+const touchStatement = unprepared('customers.touch_threads', ($: Params<Ids>) => {
+  const chains = qb
+    .select(as({ chainId: thread.chainId }))
+    .from(thread)
+    .where(keyIn(thread, $));
+  return qb
+    .update(conversations)
+    .set({ updatedAt: sql`${conversations.updatedAt} + interval '1 ms'` })
+    .where(
+      and(
+        ofOrganization(conversations, $),
+        or(isAnyOf(conversations.id, $.ids), newestThreads.visible),
+        sql`${conversations.chainId} = any(array${chains})`,
+      ),
+    );
+});
 
 /**
  * Erases the messages of a slice. The caller has locked the threads.
@@ -133,29 +145,28 @@ async function eraseSlice(
 }
 
 /** A check-in date is free text; only a date stays. */
-const eraseOpportunitiesStatement = unprepared(
-  'customers.erase_opportunities',
-  ($: Params<Ids>): SQL<{ id: string }> => sql`
-    update ${opportunities} set title = null, short_ref = null, destination = null,
-      check_in_date = substring(check_in_date from '^\\d{4}-\\d\\d-\\d\\d')
-    where ${opportunities.organizationId} = ${$.organizationId} and ${opportunities.id} = any(${$.ids}::uuid[])
-    returning ${opportunities.id}`,
+const eraseOpportunitiesStatement = unprepared('customers.erase_opportunities', ($: Params<Ids>) => {
+  const checkInDate = sql`substring(${opportunities.checkInDate} from '^\\d{4}-\\d\\d-\\d\\d')`;
+  return qb
+    .update(opportunities)
+    .set({ title: null, shortRef: null, destination: null, checkInDate })
+    .where(keyIn(opportunities, $))
+    .returning(as({ id: opportunities.id }));
+});
+
+const eraseQuotesStatement = unprepared('customers.erase_quotes', ($: Params<Ids>) =>
+  qb
+    .update(quotes)
+    .set({ title: '', destination: null })
+    .where(keyIn(quotes, $))
+    .returning(as({ id: quotes.id })),
 );
 
-const eraseQuotesStatement = unprepared(
-  'customers.erase_quotes',
-  ($: Params<Ids>): SQL<{ id: string }> => sql`
-    update ${quotes} set title = '', destination = null
-    where ${quotes.organizationId} = ${$.organizationId} and ${quotes.id} = any(${$.ids}::uuid[])
-    returning ${quotes.id}`,
-);
-
-const eraseAttachmentsStatement = unprepared(
-  'customers.erase_attachments',
-  ($: Params<Ids>): SQL<{ id: string }> => sql`
-    delete from ${quoteAttachments}
-    where ${quoteAttachments.organizationId} = ${$.organizationId} and ${quoteAttachments.quoteId} = any(${$.ids}::uuid[])
-    returning ${quoteAttachments.id}`,
+const eraseAttachmentsStatement = unprepared('customers.erase_attachments', ($: Params<Ids>) =>
+  qb
+    .delete(quoteAttachments)
+    .where(and(ofOrganization(quoteAttachments, $), isAnyOf(quoteAttachments.quoteId, $.ids)))
+    .returning(as({ id: quoteAttachments.id })),
 );
 
 const keepFilesStatement = unprepared(
@@ -165,13 +176,13 @@ const keepFilesStatement = unprepared(
     select ${$.organizationId}::uuid, file, ${$.id}::uuid from unnest(${$.ids}::uuid[]) as file`,
 );
 
-const cleared = Object.values(customerColumns).map(({ name }) => sql`${sql.identifier(name)} = default`);
+const cleared = Object.fromEntries(Object.keys(customerColumns).map((field) => [field, sql`default`]));
 
-const eraseCustomersStatement = unprepared(
-  'customers.erase',
-  ($: Params<Ids>) => sql`
-    update ${customers} set archived_at = least(${customers.archivedAt}, now()), ${sql.join(cleared, sql`, `)}
-    where ${customers.organizationId} = ${$.organizationId} and ${customers.id} = any(${$.ids}::uuid[])`,
+const eraseCustomersStatement = unprepared('customers.erase', ($: Params<Ids>) =>
+  qb
+    .update(customers)
+    .set({ ...cleared, archivedAt: sql`least(${customers.archivedAt}, now())` })
+    .where(keyIn(customers, $)),
 );
 
 type Begun = Ids & { count: number };
@@ -198,26 +209,25 @@ const recordStatement = unprepared(
         ${erasures.sameContacts} || excluded.same_contacts, null::integer)`,
 );
 
-const pendingStatement = unprepared(
-  'customers.pending_erasure',
-  ($: Params<RecordKey>): SQL<{ count: number }> => sql`
-    select coalesce(${erasures.pendingMessages}, 0) as count from ${erasures}
-    where ${erasures.organizationId} = ${$.organizationId} and ${erasures.customerId} = ${$.id}`,
+const erasureIs = ($: Params<RecordKey>) => and(ofOrganization(erasures, $), eq(erasures.customerId, $.id));
+
+const pendingStatement = unprepared('customers.pending_erasure', ($: Params<RecordKey>) =>
+  qb
+    .select(as({ count: sql<number>`coalesce(${erasures.pendingMessages}, 0)` }))
+    .from(erasures)
+    .where(erasureIs($)),
 );
 
-const erasureStatement = unprepared(
-  'customers.erasure',
-  ($: Params<RecordKey>): SQL<{ body: Json<ErasedCustomer> }> => sql`
-    select ${jsonRow<ErasedCustomer>({
-      id: erasures.customerId,
-      erasedAt: isoTime(erasures.erasedAt),
-      erased: erasures.erased,
-      sameContacts: sql`array(select other from unnest(${erasures.sameContacts}) as other
-        where not exists (select from ${erasures} as ${done} where ${done.organizationId} = ${$.organizationId}
-          and ${done.customerId} = other and ${done.erasedAt} is not null) order by other)`,
-    })} as body
-    from ${erasures} where ${erasures.organizationId} = ${$.organizationId} and ${erasures.customerId} = ${$.id}`,
-);
+const erasureStatement = unprepared('customers.erasure', ($: Params<RecordKey>) => {
+  const sameContacts = sql`array(select other from unnest(${erasures.sameContacts}) as other
+    where not exists (select from ${erasures} as ${done} where ${done.organizationId} = ${$.organizationId}
+      and ${done.customerId} = other and ${done.erasedAt} is not null) order by other)`;
+  const { customerId: id, erasedAt, erased } = erasures;
+  return qb
+    .select(body<ErasedCustomer>({ id, erasedAt, erased, sameContacts }))
+    .from(erasures)
+    .where(erasureIs($));
+});
 
 /** Thrown by an erasure with more messages than one transaction may erase. */
 class ManyMessages extends Error {}

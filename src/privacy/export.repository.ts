@@ -1,5 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
+import { and, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { dateTime, field } from '../contract/fields.ts';
 import { fromStores, messageRecordFields } from '../conversations/messages.repository.ts';
@@ -8,17 +7,18 @@ import { ConversationMessageRecord, ConversationRecord } from '../conversations/
 import { getCustomerRecord } from '../customers/repository.ts';
 import { CustomerRecord } from '../customers/schema.ts';
 import {
-  conversations,
+  as,
+  body,
   isoTime,
   type Json,
   jsonRow,
   type OrganizationScope,
-  opportunities,
   type Params,
-  quotes,
+  qb,
   type Statement,
   toJson,
   unprepared,
+  type View,
 } from '../db/index.ts';
 import type { FileLinks } from '../files/links.ts';
 import { opportunityRecordView } from '../opportunities/repository.ts';
@@ -71,31 +71,25 @@ const MESSAGES = 500;
 /** Long messages come by few: an export keeps one page in memory. */
 const PAGE_BYTES = 256 * 1_024;
 
-const behind = (id: PgColumn, $: Params<Page>): SQL =>
-  sql`(${$.after}::uuid is null or ${id} > ${$.after}::uuid)`;
+/** A page of records, with their ids. */
+const pageOf = <T>({ table, fields }: View<T>, tied: SQL | undefined, $: Params<Page>) =>
+  qb
+    .select({ ...as({ id: table.id }), ...body(fields) })
+    .from(table)
+    .where(and(tied, sql`(${$.after}::uuid is null or ${table.id} > ${$.after}::uuid)`))
+    .orderBy(table.id)
+    .limit($.limit);
 
-const opportunitiesStatement = unprepared(
-  'customers.export_opportunities',
-  ($: Params<Page>): SQL<Item> => sql`
-    select ${opportunities.id}, ${jsonRow(opportunityRecordView.fields)} as body
-    from ${opportunities} where ${opportunitiesOf($)} and ${behind(opportunities.id, $)}
-    order by ${opportunities.id} limit ${$.limit}`,
+const opportunitiesStatement = unprepared('customers.export_opportunities', ($: Params<Page>) =>
+  pageOf(opportunityRecordView, opportunitiesOf($), $),
 );
 
-const quotesStatement = unprepared(
-  'customers.export_quotes',
-  ($: Params<Page>): SQL<Item> => sql`
-    select ${quotes.id}, ${jsonRow(quoteRecordView.fields)} as body
-    from ${quotes} where ${quotesOf($)} and ${behind(quotes.id, $)}
-    order by ${quotes.id} limit ${$.limit}`,
+const quotesStatement = unprepared('customers.export_quotes', ($: Params<Page>) =>
+  pageOf(quoteRecordView, quotesOf($), $),
 );
 
-const threadsStatement = unprepared(
-  'customers.export_threads',
-  ($: Params<Page>): SQL<Item> => sql`
-    select ${conversations.id}, ${jsonRow(conversationRecordView.fields)} as body
-    from ${conversations} where ${threadsOf($)} and ${behind(conversations.id, $)}
-    order by ${conversations.id} limit ${$.limit}`,
+const threadsStatement = unprepared('customers.export_threads', ($: Params<Page>) =>
+  pageOf(conversationRecordView, threadsOf($), $),
 );
 
 type MessagePage = {

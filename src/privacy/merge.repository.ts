@@ -1,5 +1,5 @@
-import { type SQL, sql } from 'drizzle-orm';
-import { alias } from 'drizzle-orm/pg-core';
+import { and, eq, getTableName, or, type SQL, sql } from 'drizzle-orm';
+import { alias, type PgColumn } from 'drizzle-orm/pg-core';
 import { validationFailed } from '../contract/errors.ts';
 import { keyOfContact, rejectTaken } from '../customers/contacts.repository.ts';
 import { customerColumns, getCustomer, getCustomerRecord, isErased } from '../customers/repository.ts';
@@ -12,17 +12,19 @@ import {
   inTransaction,
   isId,
   type Json,
-  keyOf,
+  keyIs,
   LostRace,
   liveCustomers,
   type OrganizationScope,
+  ofOrganization,
   opportunities,
   type Params,
   parseJson,
+  qb,
   quotes,
+  recordIs,
   recordNotFound,
-  recordOf,
-  tableName,
+  type TenantTable,
   unprepared,
 } from '../db/index.ts';
 import type { CustomerMerge } from './schema.ts';
@@ -30,25 +32,25 @@ import { findPerson, lockPerson } from './ties.repository.ts';
 
 type Merge = { organizationId: string; id: string; from: string };
 
-const from = ({ organizationId, from: id }: Params<Merge>): SQL =>
-  sql`${customers} where ${keyOf(customers, { organizationId, id })}`;
+const from = ({ organizationId, from: id }: Params<Merge>) =>
+  sql`${customers} where ${keyIs(customers, { organizationId, id })}`;
 
 const stateStatement = unprepared(
   'customers.merge_state',
   ($: Params<Merge>): SQL<{ isLive: boolean; isMergeable: boolean; isMerged: boolean }> => sql`
-    select exists (select from ${customers} where ${recordOf(liveCustomers, $)}) as "isLive",
+    select exists (select from ${customers} where ${recordIs(liveCustomers, $)}) as "isLive",
       exists (select from ${from($)} and ${customers.mergedInto} is null and not ${isErased}) as "isMergeable",
       exists (select from ${from($)} and ${customers.mergedInto} = ${$.id}) as "isMerged"`,
 );
 
 /** Includes customers merged into it earlier: `merged_into` always names the active customer. */
-const archiveStatement = unprepared(
-  'customers.archive_merged',
-  ($: Params<Merge>) => sql`
-    update ${customers} set archived_at = least(${customers.archivedAt}, now()), merged_into = ${$.id}
-    where ${customers.organizationId} = ${$.organizationId}
-      and (${customers.id} = ${$.from} or ${customers.mergedInto} = ${$.from})`,
-);
+const archiveStatement = unprepared('customers.archive_merged', ($: Params<Merge>) => {
+  const { id, mergedInto, archivedAt } = customers;
+  return qb
+    .update(customers)
+    .set({ archivedAt: sql`least(${archivedAt}, now())`, mergedInto: sql`${$.id}` })
+    .where(and(ofOrganization(customers, $), or(eq(id, $.from), eq(mergedInto, $.from))));
+});
 
 const other = alias(customers, 'other');
 
@@ -77,18 +79,19 @@ const mergeStatement = unprepared(
     update ${customers} set (${columnList(customerColumns)}) = (
       select ${sql.join(merged, sql`, `)} from ${customers} as ${other}
       where ${other.organizationId} = ${$.organizationId} and ${other.id} = ${$.from})
-    where ${recordOf(liveCustomers, $)}
+    where ${recordIs(liveCustomers, $)}
     returning cardinality(${customers.contactKeys}) as contacts, cardinality(${customers.tags}) as tags,
       coalesce(char_length(${customers.summary}), 0) as summary`,
 );
 
-const moveStatements = [opportunities, conversations, quotes].map((table) =>
-  unprepared(
-    `customers.merge_${tableName({ table })}`,
-    ($: Params<Merge>) => sql`
-      update ${table} set customer_id = ${$.id}
-      where ${table.organizationId} = ${$.organizationId} and ${table.customerId} = ${$.from}`,
-  ),
+const moveStatements = [opportunities, conversations, quotes].map(
+  (table: TenantTable & { customerId: PgColumn }) =>
+    unprepared(`customers.merge_${getTableName(table)}`, ($: Params<Merge>) =>
+      qb
+        .update(table)
+        .set({ customerId: sql`${$.id}` })
+        .where(and(ofOrganization(table, $), eq(table.customerId, $.from))),
+    ),
 );
 
 /** @throws VALIDATION_FAILED naming the limits that the merged customer would exceed */

@@ -1,19 +1,27 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type SQL, sql } from 'drizzle-orm';
+import { and, eq, or, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { holdChainsStatement } from '../conversations/chains.repository.ts';
 import { type ContactKeys, sentContacts } from '../customers/contacts.repository.ts';
 import {
+  as,
   conversations,
   customerContactKeys,
   customers,
+  type Ids,
+  isAnyOf,
   isId,
+  keyIn,
+  keyIs,
   LostRace,
   liveCustomers,
+  lockRows,
   newestThreads,
   type OrganizationScope,
+  ofOrganization,
   opportunities,
   type Params,
+  qb,
   quotes,
   type RecordKey,
   recordNotFound,
@@ -27,18 +35,20 @@ export type Person = ContactKeys & RecordKey & { customers: readonly string[] };
 const final = alias(customers, 'final');
 
 /** The customer that this one became, or itself. */
-const finalOf = ($: Params<RecordKey>): SQL => sql`
-  select coalesce(${final.mergedInto}, ${final.id}) from ${customers} as ${final}
-  where ${final.organizationId} = ${$.organizationId} and ${final.id} = ${$.id}`;
+const finalOf = ($: Params<RecordKey>) =>
+  qb
+    .select(as({ id: sql`coalesce(${final.mergedInto}, ${final.id})` }))
+    .from(final)
+    .where(keyIs(final, $));
 
-const recordsStatement = unprepared(
-  'customers.of_person',
-  ($: Params<RecordKey>): SQL<ContactKeys & { id: string; mergedInto: string | null }> => sql`
-    select ${customers.id}, ${customers.contactKeys} as "contactKeys", ${customers.mergedInto} as "mergedInto" from ${customers}
-    where ${customers.organizationId} = ${$.organizationId}
-      and (${customers.id} = (${finalOf($)}) or ${customers.mergedInto} = (${finalOf($)}))
-    order by ${customers.id}`,
-);
+const recordsStatement = unprepared('customers.of_person', ($: Params<RecordKey>) => {
+  const { id, mergedInto, contactKeys } = customers;
+  return qb
+    .select(as({ id, contactKeys, mergedInto }))
+    .from(customers)
+    .where(and(ofOrganization(customers, $), or(eq(id, finalOf($)), eq(mergedInto, finalOf($)))))
+    .orderBy(id);
+});
 
 /** @throws CUSTOMER_NOT_FOUND */
 export async function findPerson({ db, organizationId }: OrganizationScope, id: string): Promise<Person> {
@@ -55,8 +65,8 @@ export async function findPerson({ db, organizationId }: OrganizationScope, id: 
 
 /** Conditions for the records tied to a person, archived or not. */
 
-export const opportunitiesOf = ($: Params<Person>): SQL => sql`
-  ${opportunities.organizationId} = ${$.organizationId} and ${opportunities.customerId} = any(${$.customers}::uuid[])`;
+export const opportunitiesOf = ($: Params<Person>) =>
+  and(ofOrganization(opportunities, $), isAnyOf(opportunities.customerId, $.customers));
 
 /** Quotes of the person, and quotes without a customer of the person's opportunities. */
 export const quotesOf = ($: Params<Person>): SQL => sql`
@@ -68,8 +78,8 @@ export const quotesOf = ($: Params<Person>): SQL => sql`
     where ${quotes.organizationId} = ${$.organizationId} and ${quotes.customerId} is null and ${quotes.opportunityId} = any(array(
       select ${opportunities.id} from ${opportunities} where ${opportunitiesOf($)}))))`;
 
-const isTied = ($: Params<Person>): SQL =>
-  sql`(${conversations.customerId} = any(${$.customers}::uuid[]) or ${conversations.customerId} is null)`;
+const isTied = ($: Params<Person>) =>
+  sql<boolean>`(${conversations.customerId} = any(${$.customers}::uuid[]) or ${conversations.customerId} is null)`;
 
 /** Threads of the chains that have a thread of the person, or one without a customer whose contact no other customer has. */
 const threadsOfChains = ($: Params<Person>): SQL => sql`
@@ -106,28 +116,23 @@ export const findSameContacts = async ({ db }: OrganizationScope, person: Person
   (await db.read(sameContactsStatement, person)).map(({ id }) => id);
 
 type Found = { id: string };
-export type Ids = { organizationId: string; ids: readonly string[] };
 
 /** With the newest thread of each chain, which lists show. */
-const lockThreadsStatement = unprepared(
-  'customers.lock_threads',
-  ($: Params<Person>): SQL<Found & { isTied: boolean }> => sql`
-    select ${conversations.id}, ${isTied($)} as "isTied" from ${conversations}
-    where ${threadsOfChains($)} and (${isTied($)} or ${newestThreads.visible})
-    order by ${conversations.id} for no key update`,
+const lockThreadsStatement = unprepared('customers.lock_threads', ($: Params<Person>) =>
+  qb
+    .select(as({ id: conversations.id, isTied: isTied($) }))
+    .from(conversations)
+    .where(and(threadsOfChains($), or(isTied($), newestThreads.visible)))
+    .orderBy(conversations.id)
+    .for('no key update'),
 );
 
-const lockOpportunitiesStatement = unprepared(
-  'customers.lock_opportunities',
-  ($: Params<Person>): SQL<Found> => sql`
-    select ${opportunities.id} from ${opportunities} where ${opportunitiesOf($)}
-    order by ${opportunities.id} for no key update`,
+const lockOpportunitiesStatement = unprepared('customers.lock_opportunities', ($: Params<Person>) =>
+  lockRows(opportunities, opportunitiesOf($)),
 );
 
-const lockQuotesStatement = unprepared(
-  'customers.lock_quotes',
-  ($: Params<Person>): SQL<Found> => sql`
-    select ${quotes.id} from ${quotes} where ${quotesOf($)} order by ${quotes.id} for no key update`,
+const lockQuotesStatement = unprepared('customers.lock_quotes', ($: Params<Person>) =>
+  lockRows(quotes, quotesOf($)),
 );
 
 /** Until the transaction ends, no record can name one of these customers: the trigger `follow_merge` takes the same locks, shared. */
@@ -140,12 +145,8 @@ const holdNamesStatement = unprepared(
       order by ${final.id}) as final`,
 );
 
-const lockRecordsStatement = unprepared(
-  'customers.lock_records',
-  ($: Params<Ids>): SQL<Found> => sql`
-    select ${customers.id} from ${customers}
-    where ${customers.organizationId} = ${$.organizationId} and ${customers.id} = any(${$.ids}::uuid[])
-    order by ${customers.id} for no key update`,
+const lockRecordsStatement = unprepared('customers.lock_records', ($: Params<Ids>) =>
+  lockRows(customers, keyIn(customers, $)),
 );
 
 /** Locks the threads tied to the person until the transaction ends. */

@@ -123,8 +123,8 @@ test('fields that do not fit their columns do not compile', () => {
   expect(wrong({ id: '1' })).toBeUndefined();
 });
 
-test('a create is one statement that reads no other table, so no failed read can hide that it was applied', () => {
-  const creates = allStatements().filter(({ name }) => name.endsWith('.create'));
+test('a create of /v1 is one statement that reads no other table, so no failed read can hide that it was applied', () => {
+  const creates = allStatements().filter(({ name }) => /^[a-z]+\.create$/.test(name));
   expect(creates.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['customers.create', 'products.create']),
   );
