@@ -192,7 +192,7 @@ const RULES: Record<IdentifierType, string> = {
     'must be a telephone number in E.164, such as +5215512345678, a business-scoped user id, or a linked id that ends in @lid',
   telefono: 'must be a telephone number in E.164, such as +5215512345678',
   email: EMAIL_RULE,
-  instagram: 'must be a handle, or the address of a profile',
+  instagram: 'must be a handle',
   messenger: 'must not be empty',
   web: 'must not be empty',
 };
@@ -206,6 +206,7 @@ export const hasNoCountryCode = (type: IdentifierType, value: string): boolean =
 /** The rule that a value without a contact key breaks: the end of a sentence that begins with the field's name. */
 export function identifierRule(type: IdentifierType, value: string): string {
   const rule = RULES[type];
+  if (type === 'instagram' && value.includes('/')) return `${rule}, or the address of a profile`;
   if (!isTelephone(type)) return rule;
   if (hasNoCountryCode(type, value)) return 'must start with + and the country code';
   const digits = withoutPunctuation(account(type, visible(value)));

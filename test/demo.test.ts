@@ -88,7 +88,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([first?.close(), second?.close()]));
 
-test('an agent needs nine calls and 2,500 tokens for five questions of the owner, and 300 tokens for each tool', async () => {
+test('an agent needs nine calls and 2,500 tokens for five questions of the owner, two calls for the sixth, and 300 tokens for each tool', async () => {
   // A token is about four characters.
   let calls = 0;
   let characters = 0;
@@ -164,6 +164,25 @@ test('an agent needs nine calls and 2,500 tokens for five questions of the owner
 
   expect(calls).toBe(9);
   expect(characters / 4 - start).toBeLessThanOrEqual(2_500);
+
+  // Which quotes were opened, and their customers have not answered our last message?
+  [calls, characters] = [0, start * 4];
+  const silent = await call('listConversations', {
+    activityState: 'waiting_for_customer',
+    limit: 100,
+    fields: ['customerId'],
+  });
+  const customerId = silent.flatMap((row) => row.customerId ?? []).join();
+  const unanswered = await call('listQuotes', {
+    opened: true,
+    status: 'published',
+    customerId,
+    limit: 100,
+    fields: ['title', 'customerName'],
+  });
+  expect(unanswered.length).toBeGreaterThan(5);
+  expect(calls).toBe(2);
+  expect(characters / 4 - start).toBeLessThanOrEqual(1_000);
   expect(start / tools.length).toBeLessThanOrEqual(300);
 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { mergeCustomer } from '../src/privacy/merge.repository.ts';
 import { withoutTriggers } from './support/databases.ts';
-import { conversation, customer, message } from './support/records.ts';
+import { conversation, customer, message, opportunity, quote } from './support/records.ts';
 import { useService } from './support/service.ts';
 
 /** Which values the parameters take that find one record, or changed records. */
@@ -38,23 +39,60 @@ test('updatedSince takes any offset, even if its + arrives as a space, and compa
   expect(await totalOf('2026-03-01T11:00:00.501+01:00')).toBe(0);
 });
 
-test('ids takes at most 100 ids, in upper or lower case; a repeated id and a text that is not an id find nothing', async () => {
+test('ids takes at most 100 ids, in upper or lower case, and nothing that is not an id', async () => {
   const agency = await service.agency();
   const { id } = await customer(agency);
-  const find = (ids: string[]) => agency.get(`/v1/customers?ids=${ids.join()}`);
-  for (const ids of [
-    [`%20${id}`, id],
-    ['x', id.toUpperCase(), ''],
-    [...Array(99).fill(agency.id), id],
-  ])
+  const find = (ids: string) => agency.get(`/v1/customers?ids=${ids}`);
+  for (const ids of [`%20${id},${id}`, id.toUpperCase(), [...Array(99).fill(agency.id), id].join()])
     expect(idsOf((await find(ids)).body)).toEqual([id]);
-  for (const ids of [['x'], ['', '']])
-    expect((await find(ids)).body).toMatchObject({ data: [], pagination: { total: 0 } });
-  const { status, body } = await find(Array(101).fill(id));
-  expect([status, body.error.details]).toEqual([
-    400,
-    [{ path: 'query.ids', message: 'must have at most 100 ids' }],
-  ]);
+  for (const [ids, message] of [
+    [`${id};${agency.id}`, 'must be ids, separated by commas'],
+    [`${id},x`, 'must be ids, separated by commas'],
+    [`["${id}"]`, 'must be ids, separated by commas'],
+    [`${id},`, 'must be ids, separated by commas'],
+    ['null', 'must be ids, separated by commas'],
+    [Array(101).fill(id).join(), 'must have at most 100 ids'],
+  ]) {
+    const { status, body } = await find(encodeURIComponent(String(ids)));
+    expect([status, body.error.details]).toEqual([400, [{ path: 'query.ids', message }]]);
+  }
+});
+
+test('contact and query find an address whose plus has become a space, and a number as gateways report it', async () => {
+  const agency = await service.agency();
+  const address = await customer(agency, { contacts: [contact('email', 'ana+viajes@example.com')] });
+  const number = await customer(agency, { contacts: [contact('whatsapp', '+51987654321')] });
+  const chat = await conversation(agency, { channel: 'whatsapp', contact: 'whatsapp:+51 987 654 321' });
+  for (const sent of [
+    'contact=ana+viajes@example.com',
+    'contact=%E2%80%8BAna%2Bviajes@example.com',
+    'query=ana+viajes@',
+  ])
+    expect(idsOf((await agency.get(`/v1/customers?${sent}`)).body), sent).toEqual([address.id]);
+  for (const sent of [
+    'whatsapp:+51987654321',
+    'tel:+51-987-654-321',
+    '51987654321:12@s.whatsapp.net',
+    '+51 0987 654 321',
+  ]) {
+    const encoded = encodeURIComponent(sent);
+    expect(idsOf((await agency.get(`/v1/customers?contact=${encoded}`)).body), sent).toEqual([number.id]);
+    expect(idsOf((await agency.get(`/v1/conversations?contact=${encoded}`)).body), sent).toEqual([chat.id]);
+  }
+  expect(idsOf((await agency.get('/v1/customers?query=51987654321:3@c.us')).body)).toEqual([number.id]);
+  expect(chat.customerId).toBe(number.id);
+});
+
+test('customerId of a merged customer finds what its survivor has, alone and in a list', async () => {
+  const agency = await service.agency();
+  const [survivor, merged, other] = [await customer(agency), await customer(agency), await customer(agency)];
+  await mergeCustomer(agency.scope, survivor.id, { from: merged.id });
+  const { id: trip } = await opportunity(agency, { customerId: survivor.id });
+  const { id: offer } = await quote(agency, { opportunityId: trip, customerId: survivor.id });
+  const { id: chat } = await conversation(agency, { customerId: survivor.id });
+  for (const [list, id] of Object.entries({ opportunities: trip, quotes: offer, conversations: chat }))
+    for (const sent of [merged.id, `${other.id},${merged.id}`, `null,${merged.id}`])
+      expect(idsOf((await agency.get(`/v1/${list}?customerId=${sent}`)).body), list).toEqual([id]);
 });
 
 test('before takes a message id in upper or lower case, or a timestamp; if two threads have the id, the later message counts', async () => {
@@ -74,4 +112,36 @@ test('before takes a message id in upper or lower case, or a timestamp; if two t
   const third = await conversation(agency, { rotatedFrom: newer.id });
   await message(agency, third.id, { createdAt: '2026-01-01T00:06:00.000Z' }, ids[0]);
   expect(await idsBefore(ids[0])).toEqual(ids);
+});
+
+test('after takes what before takes: the first messages behind it, oldest first; both together are rejected', async () => {
+  const agency = await service.agency();
+  const older = await conversation(agency, { channel: 'web' });
+  const newer = await conversation(agency, { channel: 'whatsapp', rotatedFrom: older.id });
+  const at = (minute: number) => `2026-01-01T00:0${minute}:00.000Z`;
+  const ids: string[] = [];
+  for (const [thread, minute] of [
+    [older, 1],
+    [newer, 2],
+    [older, 2],
+    [newer, 3],
+  ] as const)
+    ids.push((await message(agency, thread.id, { createdAt: at(minute) })).id);
+  const find = async (query: string) => {
+    const { body } = await agency.get(`/v1/conversations/${older.id}/messages?${query}`);
+    return [idsOf(body), body.total];
+  };
+  expect(await find(`after=${ids[0]}&limit=2`)).toEqual([ids.slice(1, 3), 4]);
+  expect(await find(`after=${ids[1]?.toUpperCase()}`)).toEqual([ids.slice(2), 4]);
+  expect(await find(`after=${at(2)}`)).toEqual([ids.slice(3), 4]);
+  expect(await find('after=2026-01-01T01:00:59.999+01:00&limit=1')).toEqual([ids.slice(0, 1), 4]);
+  expect(await find(`after=${ids[3]}`)).toEqual([[], 4]);
+  const rejected = async (query: string) =>
+    (await agency.get(`/v1/conversations/${older.id}/messages?${query}`)).body.error.details;
+  expect(await rejected(`after=${at(1)}&before=${at(2)}`)).toEqual([
+    { path: 'query.after', message: 'cannot be used together with before' },
+  ]);
+  expect(await rejected(`after=${agency.id}`)).toEqual([
+    { path: 'query.after', message: 'is not the id of a message in this transcript' },
+  ]);
 });

@@ -4,8 +4,9 @@ import pg, { type QueryConfig } from 'pg';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { catalogProductRecord, getCatalogProduct } from '../src/catalog/repository.ts';
 import { getTranscript } from '../src/conversations/messages.repository.ts';
+import { listConversations } from '../src/conversations/repository.ts';
 import { customerRecord } from '../src/customers/archived.repository.ts';
-import { getCustomer } from '../src/customers/repository.ts';
+import { getCustomer, listCustomers } from '../src/customers/repository.ts';
 import type { OrganizationScope } from '../src/db/index.ts';
 import type { FileLinks } from '../src/files/links.ts';
 import { sweepKeys } from '../src/http/idempotency.repository.ts';
@@ -66,6 +67,11 @@ const OTHER_READS: Record<string, Read> = {
   getOpportunity: (scope) => getOpportunity(scope, recordId('opportunity', AGENCY, 5)),
   getConversationTranscript: (scope) =>
     getTranscript(scope, recordId('conversation', AGENCY, rotatedConversation(0)), { limit: 50 }),
+  'getConversationTranscript after': (scope) =>
+    getTranscript(scope, recordId('conversation', AGENCY, rotatedConversation(0)), {
+      limit: 50,
+      after: '2024-01-01',
+    }),
   listQuoteAttachments: (scope) =>
     listAttachments(scope, recordId('quote', AGENCY, 6), { sign: ({ organizationId }) => organizationId }),
 };
@@ -74,6 +80,8 @@ type Node = {
   'Node Type': string;
   'Actual Rows': number;
   'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Index Recheck'?: number;
   'Relation Name'?: string;
   'Index Name'?: string;
   'Index Cond'?: string;
@@ -144,6 +152,15 @@ const scannedTables = (nodes: readonly Node[]): string[] =>
   nodes.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => `${node['Relation Name']}`);
 
 const rowsOf = (node: Node): number => node['Actual Rows'] * node['Actual Loops'];
+
+/** With those that a filter removed. */
+const rowsRead = (node: Node): number =>
+  node['Relation Name'] || node['Index Name']
+    ? (node['Actual Rows'] +
+        (node['Rows Removed by Filter'] ?? 0) +
+        (node['Rows Removed by Index Recheck'] ?? 0)) *
+      node['Actual Loops']
+    : 0;
 
 /** Every row is found by an index that begins with the organization. */
 function expectIndexed(nodes: readonly Node[]): void {
@@ -227,6 +244,60 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
       },
     );
   });
+
+  const IDS: Record<string, Parameters<typeof recordId>[0]> = {
+    customerId: 'customer',
+    opportunityId: 'opportunity',
+    sellerMemberId: 'member',
+    stageId: 'stage',
+  };
+  const forms = Object.entries(LISTS).flatMap(([operation, { read, filters }]) =>
+    Object.entries(IDS)
+      .filter(([filter]) => filter in filters)
+      .map(([filter, kind]) => ({ operation, filter, kind, read })),
+  );
+  describe.each(forms)('$operation finds by an index the $filter', ({ filter, kind, read }) => {
+    const plansBy = async (value: string) => {
+      const plans: Node[][] = [];
+      for (const offset of [0, 100]) {
+        const query = { limit: LIMIT, offset, [filter]: value };
+        plans.push(...(await allPlansOf(await statementOf(AGENCY, (scope) => read(scope, query), FULL))));
+      }
+      return plans;
+    };
+
+    test('null', async () => {
+      for (const nodes of await plansBy('null')) {
+        expectIndexed(nodes);
+        expect(mostSorted(nodes)).toBeLessThanOrEqual(LIMIT);
+        for (const node of nodes) expect(rowsRead(node), node['Index Name']).toBeLessThanOrEqual(LIMIT);
+      }
+    });
+
+    test.each([2, 100])('of a list of %i', async (count) => {
+      const sent = Array.from({ length: count }, (_, index) => recordId(kind, AGENCY, 1 + index));
+      for (const nodes of await plansBy(sent.join())) expectIndexed(nodes);
+    });
+  });
+
+  const byContact = { 'GET /v1/customers': listCustomers, 'GET /v1/conversations': listConversations };
+  test.each(Object.entries(byContact))(
+    '%s by contact reads the rows of the contact alone',
+    async (_operation, read) => {
+      const { rows } = await client.query<{ key: string }>(
+        "select contact_key as key from customer_contact_keys where organization_id = $1 and identifier_type = 'whatsapp' limit 1",
+        [organizationId(AGENCY)],
+      );
+      const contact = String(rows[0]?.key);
+      for (const query of [{ contact }, { contact, contactType: 'whatsapp' as const }, { contact: 'nobody' }])
+        for (const nodes of await allPlansOf(
+          await statementOf(AGENCY, (scope) => read(scope, { limit: LIMIT, offset: 0, ...query }), FULL),
+        )) {
+          expectIndexed(nodes);
+          for (const node of nodes) expect(rowsRead(node), node['Index Name']).toBeLessThanOrEqual(LIMIT);
+        }
+    },
+  );
 
   describe('a filter by date reads no more rows than the page has', () => {
     const [NOW, LONG_AGO] = [new Date().toISOString(), '2024-12-01T00:03:00.000Z'];

@@ -1091,7 +1091,7 @@ export interface components {
              * @description Records that were created before this timestamp.
              */
             createdBefore?: string;
-            /** @description The records with these ids, up to 100, separated by commas. */
+            /** @description Up to 100 ids, separated by commas. */
             ids?: string;
             /**
              * Format: date-time
@@ -1147,7 +1147,7 @@ export interface components {
              * @description Records that were created before this timestamp.
              */
             createdBefore?: string;
-            /** @description The records with these ids, up to 100, separated by commas. */
+            /** @description Up to 100 ids, separated by commas. */
             ids?: string;
             /**
              * Format: date-time
@@ -1193,7 +1193,7 @@ export interface components {
              * @description Records that were created before this timestamp.
              */
             createdBefore?: string;
-            /** @description The records with these ids, up to 100, separated by commas. */
+            /** @description Up to 100 ids, separated by commas. */
             ids?: string;
             /**
              * Format: date-time
@@ -1205,15 +1205,15 @@ export interface components {
              * @description Records whose last change was before this timestamp.
              */
             updatedBefore?: string;
-            /** @description Opportunities of exactly this customer. */
+            /** @description Ids of customers, separated by commas; `null`: none. */
             customerId?: string;
             /** @description Text in the title, short reference or destination, ignoring case and accents. */
             query?: string;
             /** @description Opportunities of exactly this sales stage. */
             salesStage?: string;
-            /** @description Opportunities of exactly this seller. */
+            /** @description Ids of team members, separated by commas; `null`: none. */
             sellerMemberId?: string;
-            /** @description Id of a pipeline column; only its opportunities are returned. */
+            /** @description Ids of pipeline columns, separated by commas; `null`: none. */
             stageId?: string;
             /**
              * @description Opportunities of this temperature. The override of a team member takes precedence over the value of the agent.
@@ -1243,7 +1243,7 @@ export interface components {
              * @description Records that were created before this timestamp.
              */
             createdBefore?: string;
-            /** @description The records with these ids, up to 100, separated by commas. */
+            /** @description Up to 100 ids, separated by commas. */
             ids?: string;
             /**
              * Format: date-time
@@ -1261,7 +1261,7 @@ export interface components {
             channel?: string;
             /** @description Conversations with exactly this contact, in any spelling: a telephone number with its country code, an address or a handle. */
             contact?: string;
-            /** @description Conversations of this customer. */
+            /** @description Ids of customers, separated by commas; `null`: none. */
             customerId?: string;
             /** @description Text in the contact name or the channel identifier, ignoring case and accents. */
             query?: string;
@@ -1279,6 +1279,8 @@ export interface components {
             limit?: number;
             /** @description Messages before this one, by its id, or before a date-time. */
             before?: string;
+            /** @description The first messages after this one, by its id, or after a date-time. */
+            after?: string;
         };
         ListQuotesQuery: {
             /**
@@ -1302,7 +1304,7 @@ export interface components {
              * @description Records that were created before this timestamp.
              */
             createdBefore?: string;
-            /** @description The records with these ids, up to 100, separated by commas. */
+            /** @description Up to 100 ids, separated by commas. */
             ids?: string;
             /**
              * Format: date-time
@@ -1314,9 +1316,14 @@ export interface components {
              * @description Records whose last change was before this timestamp.
              */
             updatedBefore?: string;
-            /** @description Quotes of exactly this customer. */
+            /** @description Ids of customers, separated by commas; `null`: none. */
             customerId?: string;
-            /** @description Quotes of this opportunity. */
+            /**
+             * @description Whether the customer has opened it.
+             * @enum {string}
+             */
+            opened?: "true" | "false";
+            /** @description Ids of opportunities, separated by commas; `null`: none. */
             opportunityId?: string;
             /** @description Text in the title or destination, ignoring case and accents. */
             query?: string;
@@ -1348,7 +1355,7 @@ export interface components {
              * @description Records that were created before this timestamp.
              */
             createdBefore?: string;
-            /** @description The records with these ids, up to 100, separated by commas. */
+            /** @description Up to 100 ids, separated by commas. */
             ids?: string;
         };
     };

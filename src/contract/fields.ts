@@ -243,12 +243,27 @@ const timestampFilter = (description: string) =>
   z.preprocess(withPlus, timestamp()).optional().describe(description);
 
 const MAX_IDS = 100;
+const IS_ID = new RegExp(`^\\s*${UUID}\\s*$`);
 
+const list = () =>
+  text({ min: 1, max: 40 * MAX_IDS }).refine(
+    (sent) => sent.split(',').length <= MAX_IDS,
+    `must have at most ${MAX_IDS} ids`,
+  );
+
+/** Strict: a client that mirrors a list would take an empty page for records that are gone. */
 const ids = () =>
-  text({ min: 1, max: 40 * MAX_IDS })
-    .refine((list) => list.split(',').length <= MAX_IDS, `must have at most ${MAX_IDS} ids`)
+  list()
+    .refine(
+      (sent) => sent === '' || sent.split(',').every((id) => IS_ID.test(id)),
+      'must be ids, separated by commas',
+    )
     .optional()
-    .describe(`The records with these ids, up to ${MAX_IDS}, separated by commas.`);
+    .describe(`Up to ${MAX_IDS} ids, separated by commas.`);
+
+/** @param records that the ids refer to, in the plural */
+export const idFilter = (records: string) =>
+  list().optional().describe(`Ids of ${records}, separated by commas; \`null\`: none.`);
 
 export const recordQuery = () => ({
   ...pageQuery(),

@@ -311,22 +311,26 @@ const chainOf = ($: Params<RecordKey>): SQL => sql`
 
 type TranscriptValues = RecordKey & Position & { limit: number };
 
-/** The transcript index of a store finds the newest messages of each thread. */
-const transcript = (fields: Fields<unknown>, $: Params<TranscriptValues>) =>
+/** Which side of a position, and the order of the messages from there. */
+const BEFORE = { side: sql`<`, order: sql`desc nulls last` };
+const AFTER = { side: sql`>`, order: sql`asc nulls first` };
+
+/** The transcript index of a store finds the nearest messages of each thread. */
+const transcript = (fields: Fields<unknown>, { side, order }: typeof BEFORE, $: Params<TranscriptValues>) =>
   sql<{ body: Json<unknown> | null; total: string }>`with
     threads as materialized (${chainOf($)}),
-    newest as (
+    nearest as (
       select message.* from threads cross join lateral (${fromStores(
         fields,
         ({ conversationId, createdAt, arrival }) => sql`${conversationId} = threads.id
-          and (${createdAt}, ${arrival}) < (${$.createdAt}::timestamptz, ${$.arrival}::bigint)
-          order by ${createdAt} desc nulls last, ${arrival} desc nulls last limit ${$.limit}`,
+          and (${createdAt}, ${arrival}) ${side} (${$.createdAt}::timestamptz, ${$.arrival}::bigint)
+          order by ${createdAt} ${order}, ${arrival} ${order} limit ${$.limit}`,
       )}) message
-      order by message.created_at desc, message.arrival desc
+      order by message.created_at ${order}, message.arrival ${order}
       limit ${$.limit})
     select case when message.id is not null then ${jsonRow(fields)} end as body, chain.total
     from (select sum(threads.message_count) as total from threads having count(*) > 0) chain
-      left join newest message on true
+      left join nearest message on true
     order by message.created_at, message.arrival`;
 
 /**
@@ -346,41 +350,48 @@ const positionStatement = prepared(
     order by message.created_at desc nulls last, message.arrival desc limit 1`,
 );
 
+const MAX_BIGINT = String(2n ** 63n - 1n);
+
 /**
- * The position that `before` names: a message, a timestamp, or the end.
+ * The position that `before` or `after` names: a message, a timestamp, or the end.
  * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED for a message of another transcript
  */
 async function positionOf(
   { db, organizationId }: OrganizationScope,
   id: string,
-  before = 'infinity',
+  { before = 'infinity', after }: ConversationTranscriptQuery,
 ): Promise<Position> {
-  if (!isId(before)) return { createdAt: before, arrival: '0' };
-  const [position] = await db.read(positionStatement, { organizationId, id, messageId: before });
+  const sent = after ?? before;
+  if (!isId(sent)) return { createdAt: sent, arrival: after === undefined ? '0' : MAX_BIGINT };
+  const [position] = await db.read(positionStatement, { organizationId, id, messageId: sent });
   if (!position) throw recordNotFound(threads, id);
   if (position.createdAt === null)
     throw validationFailed([
-      { path: 'query.before', message: 'is not the id of a message in this transcript' },
+      {
+        path: after === undefined ? 'query.before' : 'query.after',
+        message: 'is not the id of a message in this transcript',
+      },
     ]);
   return position;
 }
 
 /**
- * Builds the function that reads the newest messages of a chain, oldest first. It takes any thread of the
- * chain; `before` is the id of a message or a timestamp. It throws CONVERSATION_NOT_FOUND and
- * VALIDATION_FAILED.
+ * Builds the function that reads the newest messages of a chain, or those beside a position, oldest first. It takes any thread
+ * of the chain. It throws CONVERSATION_NOT_FOUND and VALIDATION_FAILED.
  */
 function defineTranscript<Message extends ConversationMessage>(name: string, fields: Fields<Message>) {
-  const statement = prepared(name, ($: Params<TranscriptValues>) => transcript(fields, $));
+  const before = prepared(name, ($: Params<TranscriptValues>) => transcript(fields, BEFORE, $));
+  const after = prepared(`${name}_after`, ($: Params<TranscriptValues>) => transcript(fields, AFTER, $));
   return async (
     scope: OrganizationScope,
     id: string,
-    { limit, before }: ConversationTranscriptQuery,
+    query: ConversationTranscriptQuery,
   ): Promise<Json<{ data: Message[]; total: number }>> => {
     const { db, organizationId } = scope;
     if (!isId(id)) throw recordNotFound(threads, id);
-    const position = await positionOf(scope, id, before);
-    const rows = await db.read(statement, { organizationId, id, limit, ...position });
+    const position = await positionOf(scope, id, query);
+    const statement = query.after === undefined ? before : after;
+    const rows = await db.read(statement, { organizationId, id, limit: query.limit, ...position });
     const [row] = rows;
     if (!row) throw recordNotFound(threads, id);
     const bodies = rows.flatMap(({ body }) => body ?? []);

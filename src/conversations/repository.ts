@@ -4,13 +4,13 @@ import { searchedTexts } from '../../rules/contact-key.ts';
 import { byContactKeys, containsText } from '../customers/contacts.repository.ts';
 import {
   before,
+  byCustomer,
   conversations,
   customerName,
   customers,
   defineList,
   equals,
   fieldsOf,
-  idOrNull,
   type Json,
   named,
   newestFirst,
@@ -64,13 +64,12 @@ const conversationLists = {
     },
     updatedSince: plannedEachTime(since('updatedAt')),
     updatedBefore: plannedEachTime(before('updatedAt')),
-    customerId: {
-      field: 'chainId',
-      where: (chainId: PgColumn | SQL, value: Placeholder) => sql`${chainId} in (
+    customerId: byCustomer('chainId', {
+      where: (chainId, referred) => sql`${chainId} in (
         select ${thread.chainId} from ${conversations} as ${thread}
-        where ${thread.organizationId} = ${organizationParam} and ${thread.customerId} = ${value})`,
-      value: idOrNull,
-    },
+        where ${thread.organizationId} = ${organizationParam} and ${thread.customerId} = ${referred})`,
+      isNone: () => sql`${conversations.customerId} is null`,
+    }),
     query: {
       field: 'chainId',
       where: (chainId: PgColumn | SQL, texts: Placeholder) => sql`${chainId} = any(array(

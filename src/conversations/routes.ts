@@ -54,7 +54,7 @@ export const transcriptRoutes: FastifyPluginCallbackZod<TranscriptView> = (app, 
         operationId: 'getConversationTranscript',
         summary: 'Get the transcript of a conversation',
         description:
-          'The newest `limit` messages of all joined threads, oldest first. There is no `offset`: to page back, send the id of the first message as `before`. Use it to read a conversation.',
+          'The newest `limit` messages of all joined threads, oldest first. There is no `offset`: to page back, send the id of the first message as `before`; for newer ones, that of the last as `after`. Use it to read a conversation.',
         params: view.params,
         querystring: ConversationTranscriptQuery,
         response: { 200: json(view.transcript, 'The transcript.') },

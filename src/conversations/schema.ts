@@ -7,6 +7,7 @@ import {
   dateTime,
   field,
   id,
+  idFilter,
   limit,
   name,
   nullableText,
@@ -53,7 +54,7 @@ export const ConversationFilters = z.object({
   activityState: textFilter('Conversations in exactly this state.'),
   channel: textFilter('Conversations on exactly this channel.').meta({ examples: ['whatsapp'] }),
   contact: contactFilter('Conversations with exactly this contact'),
-  customerId: textFilter('Conversations of this customer.'),
+  customerId: idFilter('customers'),
   query: textFilter('Text in the contact name or the channel identifier, ignoring case and accents.'),
 });
 
@@ -90,19 +91,29 @@ export const ConversationTranscript = transcriptOf(ConversationMessage).meta({
 
 const Place = z.union([uuid(), timestamp()]);
 
-export const ConversationTranscriptQuery = z.object({
-  limit: limit(200, 50),
-  before: z
+const place = (description: string) =>
+  z
     .preprocess(
       withPlus,
       text({ max: 64 }).refine(
-        (before) => Place.safeParse(before).success,
+        (sent) => Place.safeParse(sent).success,
         'must be the id of a message of this transcript, or a date-time with an offset, such as 2026-11-21T08:25:00Z',
       ),
     )
     .optional()
-    .describe('Messages before this one, by its id, or before a date-time.'),
-});
+    .describe(description);
+
+export const ConversationTranscriptQuery = z
+  .object({
+    limit: limit(200, 50),
+    before: place('Messages before this one, by its id, or before a date-time.'),
+    after: place('The first messages after this one, by its id, or after a date-time.'),
+  })
+  .check((payload) => {
+    const { before, after } = payload.value;
+    if (before !== undefined && after !== undefined)
+      addIssue(payload, 'cannot be used together with before', ['after']);
+  });
 export type ConversationTranscriptQuery = z.infer<typeof ConversationTranscriptQuery>;
 
 export const ConversationParams = z.object({

@@ -65,6 +65,13 @@ function parse(body: Buffer): { error?: ApiError; value?: unknown } {
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.decorateRequest('sentBody');
+  // Without a body, its type does not matter: some clients send any with a DELETE.
+  app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
+    const isEmpty =
+      headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+    if (isEmpty && headers['content-type'] !== undefined) headers['content-type'] = undefined;
+    done();
+  });
   app.addContentTypeParser([JSON_TYPE, MERGE_PATCH], { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     const isPatch = request.headers['content-type']?.toLowerCase().startsWith(MERGE_PATCH);
     if (isPatch && request.method !== 'PATCH')
@@ -72,7 +79,6 @@ export function readJsonBodies(app: FastifyInstance): void {
     if (!/^(identity)?$/i.test(request.headers['content-encoding'] ?? '')) {
       return done(bodyError('must not be compressed'));
     }
-    // Some clients send a content type with a DELETE that has no body.
     if (body.length === 0) return done(null, undefined);
     const { error, value } = parse(body);
     request.sentBody = value;

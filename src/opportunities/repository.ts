@@ -2,6 +2,8 @@ import { type Placeholder, sql } from 'drizzle-orm';
 import {
   activeMembers,
   activeStages,
+  byCustomer,
+  byId,
   changeFilters,
   columnsOf,
   contains,
@@ -48,11 +50,11 @@ const opportunityLists = {
   order: newestFirst('updatedAt'),
   filters: {
     ...changeFilters,
-    customerId: equals('customerId'),
+    customerId: byCustomer('customerId'),
     query: contains(),
     salesStage: equals('salesStage'),
-    sellerMemberId: equals('sellerMemberId'),
-    stageId: equals('stageId'),
+    sellerMemberId: byId('sellerMemberId'),
+    stageId: byId('stageId'),
     temperature: {
       field: 'temperature',
       where: (_column: unknown, value: Placeholder) => sql`${reportedTemperature(opportunities)} = ${value}`,

@@ -9,6 +9,7 @@ import {
   dateTime,
   field,
   id,
+  idFilter,
   integer,
   name,
   nullableNumber,
@@ -75,11 +76,11 @@ export type Opportunity = z.infer<typeof Opportunity>;
 export const OpportunityListQuery = z
   .object({
     ...changeQuery(),
-    customerId: textFilter('Opportunities of exactly this customer.'),
+    customerId: idFilter('customers'),
     query: textFilter('Text in the title, short reference or destination, ignoring case and accents.'),
     salesStage: textFilter('Opportunities of exactly this sales stage.'),
-    sellerMemberId: textFilter('Opportunities of exactly this seller.'),
-    stageId: textFilter('Id of a pipeline column; only its opportunities are returned.'),
+    sellerMemberId: idFilter('team members'),
+    stageId: idFilter('pipeline columns'),
     temperature: temperature()
       .optional()
       .describe(

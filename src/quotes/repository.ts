@@ -1,8 +1,11 @@
-import { and, eq, not, sql } from 'drizzle-orm';
+import { and, eq, not, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import { randomBase62 } from '../contract/base62.ts';
 import { ApiError, validationFailed } from '../contract/errors.ts';
 import {
   as,
+  byCustomer,
+  byId,
   changeFilters,
   columnsOf,
   contains,
@@ -48,8 +51,12 @@ const quoteLists = {
   order: newestFirst('updatedAt'),
   filters: {
     ...changeFilters,
-    customerId: equals('customerId'),
-    opportunityId: equals('opportunityId'),
+    customerId: byCustomer('customerId'),
+    opened: {
+      field: 'openCount',
+      where: (count: PgColumn | SQL, value: Placeholder) => sql`(${count} > 0) = ${value}::boolean`,
+    },
+    opportunityId: byId('opportunityId'),
     query: contains(),
     status: equals('status'),
   },

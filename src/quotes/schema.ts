@@ -9,6 +9,7 @@ import {
   EXAMPLE_ID,
   field,
   id,
+  idFilter,
   integer,
   name,
   nullableNumber,
@@ -60,8 +61,9 @@ export type Quote = z.infer<typeof Quote>;
 
 export const QuoteListQuery = z.object({
   ...changeQuery(),
-  customerId: textFilter('Quotes of exactly this customer.'),
-  opportunityId: textFilter('Quotes of this opportunity.'),
+  customerId: idFilter('customers'),
+  opened: oneOf(['true', 'false']).optional().describe('Whether the customer has opened it.'),
+  opportunityId: idFilter('opportunities'),
   query: textFilter('Text in the title or destination, ignoring case and accents.'),
   status: quoteStatus().optional().describe('Quotes in this status.'),
 });

@@ -173,6 +173,38 @@ describe.each(filtered)('the filters of %s', (name, list) => {
     expect(await findAll()).toEqual(before);
   });
 
+  test('find several ids, separated by commas, and `null` for none', async () => {
+    const all = [...ids.values()].sort();
+    for (const { name: filter, sent, written } of filters.filter(({ name }) => name in REFERENCES)) {
+      const [one, other] = [
+        [...ids].filter(([differs]) => differs !== filter).map(([, id]) => id),
+        ids.get(filter),
+      ];
+      const find = (value: string) => ask({ [filter]: value });
+      expect(await find(`${written[1]}, ${sent.toUpperCase()},${sent}`)).toEqual({
+        ids: all,
+        total: all.length,
+      });
+      expect(await find(`x,${here.agency.id},${sent}`)).toEqual({ ids: one.sort(), total: one.length });
+      expect(await ask({ [filter]: `x,${written.join()}`, offset: '1', limit: '1' })).toMatchObject({
+        total: all.length,
+      });
+      const nobody = await list.make(here.agency, { ...same, [filter]: null }).catch(() => undefined);
+      const none = nobody ? [nobody.id] : [];
+      expect(await find('null')).toEqual({ ids: none, total: none.length });
+      expect(await find(`${written[1]},null`)).toEqual({
+        ids: [String(other), ...none].sort(),
+        total: 1 + none.length,
+      });
+      if (nobody) await list.make(here.agency, same, nobody.id);
+      all.push(...none);
+      all.sort();
+      ids.set(`without ${filter}`, String(none));
+      const tooMany = Array(101).fill(here.agency.id).join();
+      await expect(find(tooMany)).rejects.toThrow('must have at most 100 ids');
+    }
+  });
+
   test('match whole values exactly; ids in upper or lower case', async () => {
     for (const filter of filters.filter((each) => each.name !== 'query')) {
       const { schema } = inQuery(name).find((each) => each.name === filter.name) ?? {};

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { EXAMPLE_ID } from '../../src/contract/fields.ts';
 import { DOCUMENTED, SCHEMAS, type Schema } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { EDGES } from '../support/edges.ts';
@@ -65,7 +66,7 @@ function valuesOf(name: string, schema: Schema): Values {
     };
   }
   const tooLong = `must have at most ${maxLength} characters`;
-  if (format || name === 'before') {
+  if (format || name === 'before' || name === 'after') {
     const { taken = [], refused = [] } = EDGES[String(format ?? 'date-time')] ?? {};
     const long = `2026-11-21T08:25:00.${'0'.repeat(Number(maxLength ?? 0))}Z`;
     return {
@@ -73,6 +74,16 @@ function valuesOf(name: string, schema: Schema): Values {
       rejected: [
         ...rejectAll([...refused, '%00', 'a%00b', 'yesterday']),
         ...(maxLength ? rejectAll([long], tooLong) : []),
+      ],
+    };
+  }
+  if (name === 'ids') {
+    const others = ['null', `${EXAMPLE_ID},`, `${EXAMPLE_ID};${EXAMPLE_ID}`, 'nothing-has-this'];
+    return {
+      accepted: [EXAMPLE_ID, `${EXAMPLE_ID},%20${EXAMPLE_ID}`],
+      rejected: [
+        ['', 'must have at least 1 character'],
+        ...rejectAll(others, 'must be ids, separated by commas'),
       ],
     };
   }

@@ -166,19 +166,25 @@ const DELIVERY = Object.fromEntries(Object.keys(reported).map((name) => [name, n
 const showMessage = (schema: string, { delivery, ...message }: Fields): Fields =>
   pick(schema, { ...message, delivery: { ...DELIVERY, ...delivery } });
 
-/** The latest messages before a message or a timestamp. */
+/** The latest messages before a message or a timestamp, or the first ones after it. */
 const transcript = (schema: string): Operation => ({
   kind: 'conversations',
   needs: 'stored',
-  response: (organization, { id, query: { before = '', limit = 50 } }) => {
+  response: (organization, { id, query: { before = '', after, limit = 50 } }) => {
     const all = messagesOf(organization, organization.conversations[id] as Row);
-    const end = all.findIndex((message) =>
-      isId(before) ? message.id === before : before !== '' && message.createdAt >= before,
+    const [name, place] = after === undefined ? ['before', before] : ['after', after];
+    const at = all.findIndex((message) =>
+      isId(place) ? message.id === place : place !== '' && message.createdAt >= place,
     );
-    if (isId(before) && end < 0) return { ...rejected(400, 'VALIDATION_FAILED'), paths: ['query.before'] };
-    const earlier = end < 0 ? all : all.slice(0, end);
+    if (isId(place) && at < 0) return { ...rejected(400, 'VALIDATION_FAILED'), paths: [`query.${name}`] };
+    const behind = all.filter((message, index) =>
+      isId(after ?? '') ? index > at : message.createdAt > place,
+    );
+    const earlier = at < 0 ? all : all.slice(0, at);
     return {
-      data: earlier.slice(-Number(limit)).map((message) => showMessage(schema, message)),
+      data: (name === 'after' ? behind.slice(0, Number(limit)) : earlier.slice(-Number(limit))).map(
+        (message) => showMessage(schema, message),
+      ),
       total: all.length,
     };
   },

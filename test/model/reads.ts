@@ -36,7 +36,20 @@ const chainOf = ({ conversations }: Organization, { chainId }: Row): Row[] =>
 
 type Condition = (row: Row, value: string, organization: Organization, query: Fields) => boolean;
 
+/** One id or several; `null` stands for none, and a merged customer for the one that it became. */
+const isOf = (value: string, id: string | null, { customers }: Organization): boolean =>
+  value.split(',').some((one) => (one === 'null' ? null : (customers[one]?.mergedInto ?? one)) === id);
+
+const byId =
+  (field: string): Condition =>
+  (row, value, organization) =>
+    isOf(value, row[field], organization);
+
 const FILTERS: Record<string, Condition> = {
+  ...Object.fromEntries(
+    ['customerId', 'sellerMemberId', 'stageId', 'opportunityId'].map((field) => [field, byId(field)]),
+  ),
+  opened: (row, value) => String(row.openCount > 0) === value,
   ids: (row, value) => value.split(',').includes(row.id),
   tag: (row, value) => row.tags.includes(value),
   destination: (row, value) => row.destinations.includes(value),
@@ -52,7 +65,9 @@ const isContact = (type: string, key: string, value: string, { contactType }: Fi
 /** A conversation is found by any thread of its chain. */
 const OF_CHAINS: Record<string, Condition> = {
   customerId: (row, value, organization) =>
-    chainOf(organization, row).some(({ customerId }) => customerId === value),
+    chainOf(organization, row).some(
+      ({ id, customerId }) => isOf(value, customerId, organization) && (customerId !== null || id === row.id),
+    ),
   contact: (row, value, organization, query) =>
     chainOf(organization, row).some(
       ({ channel, contactKey }) => contactKey !== null && isContact(channel, contactKey, value, query),

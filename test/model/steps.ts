@@ -90,6 +90,7 @@ const NAMED: Record<string, fc.Arbitrary<unknown>> = {
   ids: choose('ids'),
   token: choose('token'),
   before: fc.oneof(choose('message'), fc.constantFrom(...TIMESTAMPS)),
+  after: fc.oneof(choose('message'), fc.constantFrom(...TIMESTAMPS)),
   id: choose('message'),
   checkInDate: fc.constantFrom('2027-01-15', '2027-01-15, con Ana', 'enero'),
 };
@@ -142,8 +143,9 @@ const queryOf = (parameters: { name: string; in: string; schema: Schema }[]): fc
   return fc
     .array(one, { maxLength: 3 })
     .map((entries) => Object.fromEntries(entries))
-    .map(({ contactType, ...query }) => ({
+    .map(({ contactType, after, ...query }) => ({
       ...query,
+      ...(after && !query.before && { after }),
       ...(contactType && query.contact && { contactType }),
     }));
 };

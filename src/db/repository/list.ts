@@ -14,6 +14,7 @@ import {
   statementsBySet,
   unprepared,
 } from '../sql/statement.ts';
+import { customers } from '../tables/customers.ts';
 import { liveCounts } from '../tables/live-counts.ts';
 import type { TenantTable } from '../tables/resource.ts';
 import { tableName, type View } from './view.ts';
@@ -36,6 +37,9 @@ export type Filter = {
   isInSearchTable?: boolean;
   /** A key finds the few rows that match. */
   isShort?: boolean;
+  /** Other conditions of the parameter, and which of them a value needs; undefined: the filter itself. */
+  forms?: Readonly<Record<string, Filter>>;
+  formOf?: (requested: string) => string | undefined;
 };
 
 const isEqual: Filter['where'] = (column, value) => sql`${column} = ${value}`;
@@ -58,6 +62,72 @@ export const before = (field: string): Filter => ({
 /** For a filter on a field that the list is not ordered by. */
 export const plannedEachTime = (filter: Filter): Filter => ({ ...filter, isPlannedEachTime: true });
 
+/** The value decides the best plan, and the total costs as much as the page. */
+const ofMany = { isPlannedEachTime: true, isTotalLater: true };
+
+const NONE = 'null';
+
+const entriesOf = (list: string): string[] => list.split(',').map((entry) => entry.trim());
+
+const idsOf = (list: string): string[] => entriesOf(list).filter(isId);
+
+/** What the ids of a request refer to: one of them, and any of several. */
+type Referred = { one: (id: Placeholder) => SQL; several: (ids: Placeholder) => SQL };
+
+const themselves: Referred = {
+  one: (id) => sql`${id}`,
+  several: (ids) => sql`any(${ids}::uuid[])`,
+};
+
+/** A merged customer is the one that it was merged into. */
+const survivors: Referred = {
+  one: (id) => sql`coalesce((select ${customers.mergedInto} from ${customers}
+    where ${customers.organizationId} = ${organizationParam} and ${customers.id} = ${id}), ${id}::uuid)`,
+  several: (ids) => sql`any(array(
+    select coalesce(${customers.mergedInto}, sent.id) from unnest(${ids}::uuid[]) as sent(id) left join ${customers}
+      on ${customers.organizationId} = ${organizationParam} and ${customers.id} = sent.id))`,
+};
+
+type ById = {
+  where?: (column: PgColumn | SQL, referred: SQL) => SQL;
+  isNone?: (column: PgColumn | SQL) => SQL;
+  referred?: Referred;
+};
+
+/** A filter by an id, by up to 100 ids, by `null` for none, or by both. */
+export function byId(
+  field: string,
+  {
+    where = (column, referred) => sql`${column} = ${referred}`,
+    isNone = (column) => sql`${column} is null`,
+    referred: { one, several } = themselves,
+  }: ById = {},
+): Filter {
+  return {
+    field,
+    where: (column, id) => where(column, one(id)),
+    value: idOrNull,
+    formOf(requested) {
+      const entries = entriesOf(requested);
+      if (entries.length === 1) return requested === NONE ? 'none' : undefined;
+      return entries.includes(NONE) ? 'either' : 'several';
+    },
+    forms: {
+      none: { field, where: isNone },
+      several: { field, where: (column, ids) => where(column, several(ids)), value: idsOf, ...ofMany },
+      either: {
+        field,
+        where: (column, ids) => sql`(${where(column, several(ids))} or ${isNone(column)})`,
+        value: idsOf,
+        ...ofMany,
+      },
+    },
+  };
+}
+
+export const byCustomer = (field: string, conditions: ById = {}): Filter =>
+  byId(field, { ...conditions, referred: survivors });
+
 export const recordFilters = {
   createdSince: plannedEachTime(since('createdAt')),
   createdBefore: plannedEachTime(before('createdAt')),
@@ -65,11 +135,7 @@ export const recordFilters = {
     field: 'id',
     // Not `any(ids)`: PostgreSQL would plan for the length of the array at each run.
     where: (id, ids) => sql`${id} = any(array(select unnest(${ids}::uuid[])))`,
-    value: (ids) =>
-      ids
-        .split(',')
-        .map((id) => id.trim())
-        .filter(isId),
+    value: idsOf,
     isTotalLater: true,
   },
 } satisfies Record<string, Filter>;
@@ -82,7 +148,7 @@ export const changeFilters = {
 };
 
 /** The trigram index has no order: the total costs as much as the page. */
-const inSearchTable = { isPlannedEachTime: true, isTotalLater: true, isInSearchTable: true };
+const inSearchTable = { ...ofMany, isInSearchTable: true };
 
 export const contains = (): Filter => ({
   field: 'search',
@@ -149,8 +215,17 @@ const liveTotal = (resource: string, value?: Placeholder): SQL =>
 export function defineList<T, Query extends z.ZodObject>(view: View<T>, options: ListOptions<Query>) {
   const { name = `${tableName(view)}.list`, order } = options;
   const { table, visible, searchDocument } = view;
-  type ActiveFilters = readonly [FilterName<Query>, Filter][];
-  const filters = Object.entries(options.filters) as [FilterName<Query>, Filter][];
+  type ActiveFilters = readonly [string, Filter][];
+  const parameters = Object.entries(options.filters) as [FilterName<Query>, Filter][];
+  const formName = (name: string, form: string | undefined) =>
+    form === undefined ? name : `${name}_${form}`;
+  const filters: ActiveFilters = parameters.flatMap(([name, filter]): [string, Filter][] => [
+    [name, filter],
+    ...Object.entries(filter.forms ?? {}).map(([form, other]): [string, Filter] => [
+      formName(name, form),
+      other,
+    ]),
+  ]);
 
   const orderBy = sql.join(
     order.map(({ field, direction }) => sql`${columnOf(table, field)} ${sql.raw(direction)}`),
@@ -158,7 +233,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   );
   const condition =
     (of: TenantTable) =>
-    ([filter, { field, where }]: [FilterName<Query>, Filter]): SQL =>
+    ([filter, { field, where }]: [string, Filter]): SQL =>
       where(columnOf(of, field, view.searchedText), sql.placeholder(filter));
 
   /** The condition of the page, and the source of the total. */
@@ -205,29 +280,27 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       : undefined;
   }
 
-  const statementsFor = statementsBySet(
-    (names: readonly (FilterName<Query> | 'offset')[], isFurther): Statements => {
-      const active = filters.filter(([filter]) => names.includes(filter));
-      const skips = names.includes('offset');
-      const { where, counted } = matching(active);
-      const isPlanned = active.some(([, filter]) => filter.isPlannedEachTime);
-      const make = isPlanned ? unprepared : prepared;
-      const total = storedTotal(active) ?? sql`select count(*) as total from ${counted}`;
-      const isLater = active.some(([, filter]) => filter.isTotalLater);
-      return {
-        page: make(
-          nameOfParts([name, ...names]),
-          (_: Params<Values>) => pageOf(where, skips, isPlanned, isLater ? undefined : total),
-          { isFurther, isShort: active.length === 1 && active[0]?.[1].isShort },
-        ),
-        total: make(
-          nameOfParts([`${name}_total`, ...active.map(([filter]) => filter)]),
-          (_: Params<Values>) => sql<{ total: string }>`${total}`,
-          { isFurther },
-        ),
-      };
-    },
-  );
+  const statementsFor = statementsBySet((names: readonly string[], isFurther): Statements => {
+    const active = filters.filter(([filter]) => names.includes(filter));
+    const skips = names.includes('offset');
+    const { where, counted } = matching(active);
+    const isPlanned = active.some(([, filter]) => filter.isPlannedEachTime);
+    const make = isPlanned ? unprepared : prepared;
+    const total = storedTotal(active) ?? sql`select count(*) as total from ${counted}`;
+    const isLater = active.some(([, filter]) => filter.isTotalLater);
+    return {
+      page: make(
+        nameOfParts([name, ...names]),
+        (_: Params<Values>) => pageOf(where, skips, isPlanned, isLater ? undefined : total),
+        { isFurther, isShort: active.length === 1 && active[0]?.[1].isShort },
+      ),
+      total: make(
+        nameOfParts([`${name}_total`, ...active.map(([filter]) => filter)]),
+        (_: Params<Values>) => sql<{ total: string }>`${total}`,
+        { isFurther },
+      ),
+    };
+  });
 
   // The first sets are composed at the start, where a filter without a column fails.
   statementsFor([]);
@@ -246,12 +319,16 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     query: z.infer<Query> & { limit: number; offset: number },
   ): Promise<PageJson<T>> => {
     if (query.limit > MAX_LIMIT) throw new RangeError(`${name} has pages of ${MAX_LIMIT} rows at most.`);
-    const active = filters.filter(([filter]) => query[filter] !== undefined);
     const values: Values = { organizationId, limit: query.limit, offset: query.offset };
-    for (const [filter, definition] of active) {
-      Object.assign(values, { [filter]: boundValue(definition, query[filter]) });
+    const names: string[] = [];
+    for (const [parameter, filter] of parameters) {
+      const requested: unknown = query[parameter];
+      if (requested === undefined) continue;
+      const form = filter.formOf?.(requested as string);
+      const name = formName(parameter, form);
+      values[name] = boundValue((form && filter.forms?.[form]) || filter, requested);
+      names.push(name);
     }
-    const names = active.map(([filter]) => filter);
     const statements = statementsFor(query.offset > 0 ? [...names, 'offset'] : names);
 
     const rows = await db.read(statements.page, values);

@@ -65,6 +65,9 @@ export const conversations = pgTable(
     index('conversations_customer_idx')
       .on(table.organizationId, table.customerId, table.chainId)
       .where(sql`customer_id is not null`),
+    index('conversations_no_customer_idx')
+      .on(...threadOrder(table))
+      .where(sql`customer_id is null and continued_by is null`),
     index('conversations_newest_idx')
       .on(...threadOrder(table))
       .where(isNewest),

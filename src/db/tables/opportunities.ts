@@ -57,6 +57,9 @@ export const opportunities = pgTable(
     index('opportunities_customer_idx')
       .on(...listOrder(table, table.customerId))
       .where(sql`customer_id is not null`),
+    index('opportunities_no_customer_idx')
+      .on(...listOrder(table))
+      .where(sql`customer_id is null and archived_at is null`),
     // The last columns serve several filters at once. An index-only scan needs the columns of the expression too.
     index('opportunities_temperature_idx')
       .on(

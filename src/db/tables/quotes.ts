@@ -4,6 +4,7 @@ import {
   archivedIndex,
   createdAt,
   id,
+  isLive,
   listIndex,
   listOrder,
   organizationId,
@@ -51,6 +52,13 @@ export const quotes = pgTable(
     index('quotes_customer_idx')
       .on(...listOrder(table, table.customerId))
       .where(sql`customer_id is not null`),
+    index('quotes_no_customer_idx')
+      .on(...listOrder(table))
+      .where(sql`customer_id is null and archived_at is null`),
+    // An index-only scan needs the column of the expression too.
+    index('quotes_opened_idx')
+      .on(...listOrder(table, sql`(open_count > 0)`), table.openCount, table.status)
+      .where(isLive),
   ],
 );
 
