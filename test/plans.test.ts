@@ -136,7 +136,7 @@ async function plansOf({ name, text, values = [] }: QueryConfig): Promise<Node[]
 }
 
 /** A full page, after which the list is counted too. */
-const FULL = Array.from({ length: LIMIT }, () => ({ id: '', body: '{}', text: '{}', total: '0' }));
+const FULL = Array.from({ length: LIMIT }, () => ({ id: '', body: Buffer.from('{}'), total: '0' }));
 
 /** The plans of all statements of a read. */
 async function allPlansOf({ after = [], ...first }: Statements): Promise<Node[][]> {

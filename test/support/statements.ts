@@ -9,7 +9,9 @@ export type Statements = QueryConfig & { after?: readonly QueryConfig[] };
 export async function statementOf(
   organization: number,
   call: (scope: OrganizationScope) => Promise<unknown>,
-  rows: object[] = [{ id: '', body: '{}', attachments: Buffer.from('[]'), text: '{}', total: '0' }],
+  rows: object[] = [
+    { id: '', body: Buffer.from('{}'), attachments: Buffer.from('[]'), text: '{}', total: '0' },
+  ],
   /** Statements that find nothing, by the beginning of their names. */
   without = '-',
 ): Promise<Statements> {
