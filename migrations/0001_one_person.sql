@@ -70,6 +70,7 @@ declare
   type text;
   key text;
   is_lost boolean := false;
+  spoken text[] := '{}';
   stored json;
   latest record;
 begin
@@ -86,7 +87,13 @@ begin
       insert into public.customer_contact_keys (organization_id, identifier_type, contact_key, customer_id)
       values (organization, type, key, new.id)
       on conflict do nothing;
-      is_lost := not found or exists (
+      is_lost := not found;
+      exit when is_lost;
+      -- Most new contacts have no conversation, and need no other look at them.
+      continue when not exists (
+        select from public.conversations where organization_id = organization and contact_key = key and channel = type);
+      spoken := spoken || sent;
+      is_lost := exists (
         select from public.conversations where organization_id = organization and contact_key = key and channel = type
           and customer_id is null and id not in (
             select id from public.conversations where organization_id = organization and contact_key = key and channel = type
@@ -112,7 +119,7 @@ begin
       stored := old.contacts -> (array_position(old.contact_keys, sent) - 1);
       if stored ->> 'id' <> new.contacts -> place ->> 'id' then
         new.contacts := public.name_contact(new.contacts, place, stored -> 'id', stored -> 'displayName');
-      elsif is_restored or stored is null and new.contacts -> place ->> 'displayName' is null then
+      elsif sent = any (spoken) and (is_restored or new.contacts -> place ->> 'displayName' is null) then
         select contact_name, created_at into latest from public.conversations
         where organization_id = organization and contact_key = substr(sent, strpos(sent, ' ') + 1)
           and channel = split_part(sent, ' ', 1) and contact_name is not null
@@ -138,7 +145,9 @@ declare
 begin
   if new.archived_at is null then
     foreach sent in array new.contact_keys loop
-      continue when old.archived_at is null and sent = any (old.contact_keys);
+      continue when old.archived_at is null and sent = any (old.contact_keys) or not exists (
+        select from public.conversations where organization_id = new.organization_id
+          and contact_key = substr(sent, strpos(sent, ' ') + 1) and channel = split_part(sent, ' ', 1) and customer_id is null);
       update public.conversations set customer_id = new.id
       where organization_id = new.organization_id and contact_key = substr(sent, strpos(sent, ' ') + 1)
         and channel = split_part(sent, ' ', 1) and customer_id is null;

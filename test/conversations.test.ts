@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { useDashboard } from './support/dashboard.ts';
-import { findDrift } from './support/drift.ts';
+import { findAllDrift, findDrift } from './support/drift.ts';
 
 const { service, dashboard } = useDashboard();
 
@@ -236,4 +236,64 @@ test('an import rejects a message that is more than 24 hours ahead, and one that
       status: 400,
       body: { error: { details: [{ path: `body.data[1].${field}`, message: error }] } },
     });
+});
+
+test('a chat that comes before its customer gets it by a create, a PATCH, a restore and a merge; null that was sent stays until the next PUT without the field', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  const web = (identifierValue: string) => ({ identifierType: 'web', identifierValue });
+  const [ana, into, twin] = await Promise.all(
+    ['ana', 'into', 'twin'].map(
+      async (name) => (await agency.post('/v1/customers', { contacts: [web(name)] })).body,
+    ),
+  );
+  const shelved = (await agency.post('/v1/customers', { contacts: [web('restore')] })).body;
+  for (const { id } of [twin, shelved]) await agency.delete(`/v1/customers/${id}`);
+  const claims: Record<string, () => Promise<{ body: { id: string } }>> = {
+    create: () => agency.post('/v1/customers', { contacts: [web('create')] }),
+    PATCH: () => agency.patch(`/v1/customers/${ana.id}`, { contacts: [web('ana'), web('PATCH')] }),
+    restore: () => call.post(`/customers/${shelved.id}/restore`),
+    twin: () => call.post(`/customers/${into.id}/merge`, { from: twin.id }),
+  };
+  for (const [contact, claim] of Object.entries(claims)) {
+    const path = `/conversations/${randomUUID()}`;
+    const chat = { channel: 'web', contact };
+    expect((await call.put(path, chat)).body.customerId).toBeNull();
+    const { id: customerId } = (await claim()).body;
+    expect((await call.get(path)).body).toMatchObject({ customerId });
+    expect((await agency.get(`/v1/conversations?customerId=${customerId}`)).body.pagination.total).toBe(1);
+    for (const write of [call.put, call.patch])
+      expect((await write(path, { ...chat, customerId: null })).body.customerId).toBeNull();
+    const unlinked = await call.put(`/conversations/${randomUUID()}`, { ...chat, customerId: null });
+    expect(unlinked.body.customerId).toBeNull();
+    expect((await findAllDrift(service, agency)).map(({ value }) => value)).toEqual([customerId, customerId]);
+    for (const { id } of [(await call.get(path)).body, unlinked.body])
+      expect((await call.put(`/conversations/${id}`, chat)).body).toMatchObject({ customerId });
+  }
+  expect(await findAllDrift(service, agency)).toEqual([]);
+});
+
+test('the chat of an archived customer stays its own; restored, its contact has the latest name, of a conversation or the dashboard', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  const contacts = ['one', 'two', 'three'].map((identifierValue) => ({
+    identifierType: 'web',
+    identifierValue,
+  }));
+  const ana = (await agency.post('/v1/customers', { contacts })).body;
+  const paths = contacts.map(() => `/conversations/${randomUUID()}`);
+  const put = (index: number, contactName: string, path = paths[index] ?? '') =>
+    call.put(path, { channel: 'web', contact: contacts[index]?.identifierValue, contactName });
+  for (const index of [0, 1, 2]) await put(index, 'Ana');
+  for (const { id } of ana.contacts)
+    await call.patch(`/customers/${ana.id}/contacts/${id}`, { displayName: 'Anita' });
+  await agency.delete(`/v1/customers/${ana.id}`);
+  // The first chat goes on, the second is renamed, and the third contact has a new chat.
+  expect((await put(0, 'Ana')).body.customerId).toBe(ana.id);
+  await put(1, 'Ana Sofía');
+  await put(2, 'Ana Peña', `/conversations/${randomUUID()}`);
+  const restored = (await call.post(`/customers/${ana.id}/restore`)).body;
+  const names = restored.contacts.map(({ displayName }: { displayName: string }) => displayName);
+  expect(names).toEqual(['Anita', 'Ana Sofía', 'Ana Peña']);
+  expect((await agency.get(`/v1/conversations?customerId=${ana.id}`)).body.pagination.total).toBe(4);
 });

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import type { OrganizationScope } from '../src/db/index.ts';
 import { useDashboard } from './support/dashboard.ts';
+import { findAllDrift } from './support/drift.ts';
+import { overlap } from './support/races.ts';
 import { attachment, customer, opportunity, quote } from './support/records.ts';
 
 const NOW = Date.parse('2026-11-21T08:25:00Z');
@@ -137,4 +140,50 @@ test('an opening without a timestamp is of now, and none can be more than 24 hou
     status: 400,
     body: { error: { details: [{ path: 'body.openedAt', message }] } },
   });
+});
+
+test('a quote follows the customer of its opportunity while it has the same one or none, also beside a write of either', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  const [ana, eva] = [await customer(agency), await customer(agency)];
+  const { id: opportunityId } = await opportunity(agency);
+  const make = (fields: object) => quote(agency, { opportunityId, ...fields });
+  const [follower, other] = [await make({}), await make({ customerId: eva.id })];
+  const customers = async () => {
+    const { data } = (await agency.get(`/v1/quotes?opportunityId=${opportunityId}`)).body;
+    const of = (id: string) => data.find((one: { id: string }) => one.id === id).customerId;
+    return [of(follower.id), of(other.id)];
+  };
+  for (const customerId of [ana.id, null, ana.id, eva.id]) {
+    await call.patch(`/opportunities/${opportunityId}`, { customerId });
+    expect(await customers()).toEqual([customerId, eva.id]);
+  }
+  // The opportunity goes back to the first customer, and one more quote is written.
+  const moveBack = (scope: OrganizationScope) =>
+    opportunity({ ...agency, scope }, { customerId: ana.id }, opportunityId);
+  await overlap(service, agency, moveBack, (scope) => quote({ ...agency, scope }, { opportunityId }));
+  const moveOn = (scope: OrganizationScope) =>
+    opportunity({ ...agency, scope }, { customerId: eva.id }, opportunityId);
+  await overlap(service, agency, (scope) => quote({ ...agency, scope }, { opportunityId }), moveOn);
+  expect(await findAllDrift(service, agency)).toEqual([]);
+});
+
+test('what was published keeps its date; a published quote of an erased customer counts no openings', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  const { id: opportunityId } = await opportunity(agency, { customerId: (await customer(agency)).id });
+  const { id, publishedAt, customerId } = await quote(agency, { opportunityId, status: 'published' });
+  const path = `/quotes/${id}`;
+  for (const status of ['disabled', 'published'])
+    expect((await call.patch(path, { status, publishedAt: null })).body).toMatchObject({
+      status,
+      publishedAt,
+    });
+  await call.patch(path, { customerId: null });
+  await call.post(`/customers/${customerId}/erase`);
+  expect(await call.post(`${path}/opens`)).toMatchObject({
+    status: 409,
+    body: { error: { code: 'QUOTE_NOT_PUBLISHED' } },
+  });
+  expect((await agency.get('/v1/quotes')).body.data[0]).toMatchObject({ status: 'published', openCount: 0 });
 });

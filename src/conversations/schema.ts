@@ -134,7 +134,11 @@ export const ConversationPut = z
       'The identifier of the contact on the channel: a telephone number or a handle.',
     ),
     contactName: name().nullish(),
-    customerId: uuid().nullish(),
+    customerId: uuid()
+      .nullish()
+      .describe(
+        'Default: the active customer that has the contact; without one, an archived customer stays.',
+      ),
     activityState: name().nullish(),
     controlledBy: name().nullish(),
     language: name().nullish(),

@@ -152,7 +152,7 @@ export const lockUnlinkedThreads = (
 
 /**
  * Runs a write that claims contacts for the customer. It does not wait for locked conversations; if it meets one, the next attempt
- * locks them first, as each one does in a transaction.
+ * locks them first.
  * @param write throws LostRace if nothing was written
  * @param name prefix of error paths
  * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have the contacts
@@ -174,9 +174,10 @@ export function claimContacts<Result>(
       await lockUnlinkedThreads(within, contactKeys);
       return attempt(within);
     });
-  if (scope.db.isTransaction) return attemptUnderLocks();
+  if ((scope.db.attempt ?? 0) > 1) return attemptUnderLocks();
   return attempt(scope).catch((error) => {
-    if (error instanceof LostRace) return attemptUnderLocks();
+    // A transaction holds the locks of its first attempt until it begins again.
+    if (error instanceof LostRace && scope.db.attempt === undefined) return attemptUnderLocks();
     throw error;
   });
 }

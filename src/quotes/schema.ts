@@ -115,7 +115,11 @@ export const QuotePut = z
     customerId: uuid().nullish().describe("Default: the opportunity's."),
     price: price().nullish(),
     currency: currency().nullish().describe('Three-character currency code.'),
-    publishedAt: timestamp().nullish().describe('Default: the stored value; the first publication sets it.'),
+    publishedAt: timestamp()
+      .nullish()
+      .describe(
+        'Default: the stored value; the first publication sets it. Null does not clear it afterwards.',
+      ),
     token: text({ min: 1, max: 255 })
       .optional()
       .describe('Default: generated. Unique among the quotes. It cannot be changed later.'),

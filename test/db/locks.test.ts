@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
+import { mergeCustomer } from '../../src/privacy/merge.repository.ts';
 import { useDashboard } from '../support/dashboard.ts';
-import { findDrift } from '../support/drift.ts';
+import { administer, countAtWork } from '../support/databases.ts';
+import { findAllDrift, findDrift } from '../support/drift.ts';
+import { interrupted } from '../support/races.ts';
 import { conversation, customer, opportunity, quote } from '../support/records.ts';
 import type { Agency, Reply } from '../support/service.ts';
 
@@ -172,6 +175,153 @@ test.each(Object.entries(PAIRS))('%s at once cause no deadlock', async (_name, [
     }
   }
   expect(await findDrift(service, agency)).toEqual([]);
+});
+
+test('in a storm of chats and lead forms of the same numbers, every chat gets its customer', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  const storm = async (round: number) => {
+    const [one, other] = [randomUUID(), randomUUID()];
+    const chat = { channel: 'whatsapp', contact: phoneOf(round) };
+    const message = { content: 'Hola', direction: 'inbound', messageType: 'text' };
+    const [ana, eva] = [await customer(agency), await customer(agency, { contacts: [whatsapp(round)] })];
+    await agency.delete(`/v1/customers/${eva.id}`);
+    const both = { contacts: [whatsapp(round), web(`form ${round}`)] };
+    const replies = await Promise.all([
+      call.put(`/conversations/${one}`, chat),
+      agency.post('/v1/customers', both, { headers: { 'idempotency-key': `form ${round}` } }),
+      call.put(`/conversations/${one}`, { ...chat, contactName: 'Ana' }),
+      call.put(`/conversations/${other}`, { ...chat, rotatedFrom: null }),
+      call.put(`/conversations/${one}/messages/${randomUUID()}`, message),
+      create(agency, whatsapp(round)),
+      agency.patch(`/v1/customers/${ana.id}`, both, { headers: { 'if-match': '*' } }),
+      call.put(`/conversations/${other}`, { ...chat, activityState: 'open' }),
+      call.post(`/customers/${eva.id}/restore`),
+      call.patch(`/conversations/${one}`, { language: 'es' }),
+    ]);
+    for (const { status, text } of replies) expect([200, 201, 404, 409], text).toContain(status);
+    const claimed = [1, 5, 6, 8].filter((index) => (replies[index]?.status ?? 500) < 300);
+    expect(claimed).toHaveLength(1);
+  };
+  for (let round = 0; round < MEETINGS; round += AT_ONCE)
+    await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => storm(round + index)));
+  expect(await findAllDrift(service, agency)).toEqual([]);
+});
+
+test('a merge beside 24 writes that name the merged customer loses none of them', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  for (let round = 0; round < MEETINGS / 4; round += 1) {
+    const [{ ana }, eva] = [await speaker(agency, round), await customer(agency)];
+    const lead = { salesStage: 'new', customerId: ana.id };
+    const chat = { channel: 'whatsapp', contact: phoneOf(round) };
+    const writes = Array.from({ length: 8 }, (_, index) => [
+      call.put(`/opportunities/${randomUUID()}`, lead),
+      call.put(`/conversations/${randomUUID()}`, index % 2 ? chat : { ...chat, customerId: ana.id }),
+      quote(agency, { customerId: ana.id }).then(() => ({ status: 201 })),
+    ]).flat();
+    const [merged, ...written] = await Promise.all([act(agency, eva, 'merge', { from: ana.id }), ...writes]);
+    expect([merged.status, ...new Set(written.map(({ status }) => status))]).toEqual([200, 201]);
+  }
+  expect(await findAllDrift(service, agency)).toEqual([]);
+});
+
+const heldContacts = async ({ id }: Agency): Promise<number> => {
+  const text = `select from pg_locks where locktype = 'advisory' and granted and classid = hashtext($1)::oid`;
+  return (await service.query(text, [id])).length;
+};
+
+test('contacts are locked in one order, however a body lists them', async () => {
+  const agency = await service.agency();
+  const sorted = await service.query<{ key: string; lock: number }>(
+    `select key, hashtext(key) % 1024 as lock from unnest(array['web a', 'web b', 'web c']) as key order by lock`,
+  );
+  const contacts = sorted.map(({ key }) => web(key.slice(4)));
+  for (const listed of [contacts, contacts.toReversed()])
+    for (const [place, { lock }] of sorted.entries())
+      await administer(service.ownerUrl, async (client) => {
+        await client.query('begin');
+        await client.query('select pg_advisory_xact_lock(hashtext($1), $2)', [agency.id, lock]);
+        const created = create(agency, ...listed);
+        await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
+        // The one that is waited for, and those before it.
+        expect(await heldContacts(agency)).toBe(place + 1);
+        await client.query('commit');
+        await agency.delete(`/v1/customers/${(await created).body.id}`);
+      });
+});
+
+/** Runs `work` while another transaction has locked the conversation. */
+const whileLocked = (thread: { id: string }, work: () => Promise<unknown>) =>
+  administer(service.ownerUrl, async (client) => {
+    await client.query('begin');
+    await client.query('select from conversations where id = $1 for update', [thread.id]);
+    await work();
+    await client.query('commit');
+  });
+
+test.each(['create', 'update', 'restore'])(
+  'a %s whose customer gets a locked conversation holds no contact while it waits',
+  async (operation) => {
+    const agency = await service.agency();
+    const body = { contacts: [whatsapp(1)] };
+    const archived = await customer(agency, body);
+    await agency.delete(`/v1/customers/${archived.id}`);
+    const [ana, thread] = [await customer(agency), await conversation(agency, { contact: phoneOf(1) })];
+    const writes: Record<string, () => Promise<Reply>> = {
+      create: () => agency.post('/v1/customers', body, { headers: { 'idempotency-key': 'a' } }),
+      update: () => agency.patch(`/v1/customers/${ana.id}`, body),
+      restore: () => dashboard.of(agency).post(`/customers/${archived.id}/restore`),
+    };
+    let reply: Promise<Reply> | undefined;
+    await whileLocked(thread, async () => {
+      reply = writes[operation]?.();
+      await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
+      expect(await heldContacts(agency)).toBe(0);
+    });
+    expect((await reply)?.status).toBeLessThan(300);
+    expect(await findAllDrift(service, agency)).toEqual([]);
+  },
+);
+
+test('a merge that meets a locked conversation of a contact begins again', async () => {
+  const agency = await service.agency();
+  const [ana, eva] = [await customer(agency, { contacts: [whatsapp(1)] }), await customer(agency)];
+  await agency.delete(`/v1/customers/${ana.id}`);
+  const thread = { id: randomUUID() };
+  let isLocked: Promise<void> | undefined;
+  const { scope, ran } = interrupted(agency.scope, 'customers.merge', async () => {
+    await conversation(agency, { contact: phoneOf(1) }, thread.id);
+    const isWaiting = () => ran.filter((name) => name === 'customers.lock_threads').length;
+    await new Promise<void>((locked) => {
+      isLocked = whileLocked(thread, async () => {
+        locked();
+        await expect.poll(isWaiting).toBe(2);
+      });
+    });
+  });
+  await mergeCustomer(scope, eva.id, { from: ana.id });
+  await isLocked;
+  expect(await findAllDrift(service, agency)).toEqual([]);
+});
+
+test('a PUT of a record that another one creates meanwhile replaces it', async () => {
+  const [agency, id] = [await service.agency(), randomUUID()];
+  const { scope } = interrupted(agency.scope, 'opportunities.put_insert', () => opportunity(agency, {}, id));
+  expect(await opportunity({ ...agency, scope }, { title: 'Oaxaca' }, id)).toMatchObject({ title: 'Oaxaca' });
+});
+
+test('a thread that another request moves meanwhile is moved under the lock of the chains', async () => {
+  const agency = await service.agency();
+  const first = await conversation(agency);
+  const { id } = await conversation(agency, { rotatedFrom: first.id });
+  const { scope, ran } = interrupted(agency.scope, 'conversations.lock_to_write', () =>
+    conversation(agency, { rotatedFrom: null }, id),
+  );
+  await conversation({ ...agency, scope }, { rotatedFrom: first.id }, id);
+  expect(ran).toContain('conversations.lock_chains');
+  const { data } = (await agency.get('/v1/conversations')).body;
+  expect(data.map((thread: { id: string }) => thread.id)).toEqual([id]);
 });
 
 afterAll(async () => {

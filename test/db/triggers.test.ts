@@ -6,7 +6,7 @@ import { newId } from '../../src/db/index.ts';
 import * as schema from '../../src/db/tables/index.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { administer, withoutTriggers } from '../support/databases.ts';
-import { copyRecord, findDrift, hidden, mendCount } from '../support/drift.ts';
+import { copyRecord, findAllDrift, findDrift, hidden, mendCount } from '../support/drift.ts';
 import { archiveOf, LISTS, populate, readList } from '../support/operations.ts';
 import {
   conversation,
@@ -373,4 +373,36 @@ test('deploy/compare.sql finds changes that bypassed the triggers, and its repai
   for (const identifierValue of ['other', ana.contacts[0].identifierValue])
     await customer(agency, { contacts: [{ identifierType: 'web', identifierValue }] }, ana.id);
   expect(await findDrift(service, agency)).toEqual([]);
+});
+
+test('deploy/compare.sql finds records of a merged customer, and those without the customer that they should have', async () => {
+  const agency = await service.agency();
+  const [from, into] = [await customer(agency, { contacts: CONTACTS }), await customer(agency)];
+  await dashboard.of(agency).post(`/customers/${into.id}/merge`, { from: from.id });
+  const offer = await quote(agency, { customerId: into.id });
+  const records = {
+    opportunities: await opportunity(agency, { customerId: into.id }, offer.opportunityId),
+    conversations: await conversation(agency, { contact: CONTACTS[0]?.identifierValue }),
+    quotes: offer,
+  };
+  const setAll = (customerId: string | null) =>
+    withoutTriggers(service.ownerUrl, async (client) => {
+      for (const [table, { id }] of Object.entries(records))
+        await client.query(`update ${table} set customer_id = $2 where id = $1`, [id, customerId]);
+    });
+  const found = async () =>
+    (await findAllDrift(service, agency)).map(({ kept_in, what, value }) => [kept_in, what, value]);
+  const isNow = (kept: (table: string) => string, ...tables: (keyof typeof records)[]) =>
+    tables.map((table) => [kept(table), records[table].id, into.id]);
+  expect(await found()).toEqual([]);
+  await setAll(from.id);
+  expect(await found()).toEqual(
+    isNow((table) => `${table}.customer_id`, 'conversations', 'opportunities', 'quotes'),
+  );
+  await setAll(null);
+  await opportunity(agency, { customerId: into.id }, offer.opportunityId);
+  await withoutTriggers(service.ownerUrl, (client) =>
+    client.query('update quotes set customer_id = null where id = $1', [offer.id]),
+  );
+  expect(await found()).toEqual(isNow((table) => `linked_${table}`, 'conversations', 'quotes'));
 });

@@ -331,10 +331,34 @@ const ABOUT_ONE_PERSON = [
 const withoutReferences = ({ customerId, opportunityId, contact, channel, rotatedFrom, ...body }: Fields) =>
   body;
 
+/** A merge or a restore beside writes of the person, and of records that name it or have its contact. */
+const NAMING_ONE_PERSON = [
+  `POST ${BELOW}/customers/{customerId}/merge`,
+  `POST ${BELOW}/customers/{customerId}/merge`,
+  `POST ${BELOW}/customers/{customerId}/restore`,
+  'POST /v1/customers',
+  'PATCH /v1/customers/{customerId}',
+  'DELETE /v1/customers/{customerId}',
+  ...['opportunities/{opportunityId}', 'conversations/{conversationId}', 'quotes/{quoteId}'].flatMap(
+    (path) => [`PUT ${BELOW}/${path}`, `PATCH ${BELOW}/${path}`],
+  ),
+];
+
+const naming = (n: number, body: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(body).map(([name, value]) => {
+      const isReference = value && ['from', 'customerId'].includes(name);
+      return [name, isReference ? { choose: 'customers', n } : value];
+    }),
+  );
+
 /** Two or three requests about one record at the same time. Their connections stay open. */
 const competing = fc
   .record({
-    names: fc.constantFrom(...ABOUT_ONE, ABOUT_ONE_PERSON, ABOUT_ONE_PERSON),
+    names: fc.constantFrom(
+      ...ABOUT_ONE,
+      ...[ABOUT_ONE_PERSON, NAMING_ONE_PERSON].flatMap((names) => [names, names]),
+    ),
     agency: fc.constantFrom(0 as const, 1 as const),
     n: fc.nat({ max: 999 }),
     // All clients have read the same version.
@@ -353,8 +377,11 @@ const competing = fc
           competing: requests.map((request) => ({
             ...request,
             agency,
-            ids: request.ids.map((id, index) => (index === 0 ? { ...id, n } : id)),
-            body: names === ABOUT_ONE_PERSON ? withoutReferences(request.body) : request.body,
+            // A merge is of this person into another.
+            ids: request.ids.map((id, index) =>
+              index === 0 ? { ...id, n: request.body.from ? n + 1 : n } : id,
+            ),
+            body: names === ABOUT_ONE_PERSON ? withoutReferences(request.body) : naming(n, request.body),
             isDisconnected: false,
             precondition:
               isConditional && OPERATIONS[request.name]?.current ? 'current' : request.precondition,
@@ -378,7 +405,7 @@ export const steps = (length: number): fc.Arbitrary<Step[]> =>
       fc.oneof(
         { weight: 91, arbitrary: step.map((one) => [one]) },
         { weight: 2, arbitrary: independent.map((one) => [one]) },
-        { weight: 6, arbitrary: competing.map((one) => [one]) },
+        { weight: 8, arbitrary: competing.map((one) => [one]) },
         { weight: 1, arbitrary: closed },
       ),
       {

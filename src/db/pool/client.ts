@@ -26,7 +26,7 @@ const SERVICE_CONNECTIONS = 4;
 /** A transaction of a job may have many statements. */
 const SERVICE_TRANSACTION_MS = 60_000;
 
-function queriesOn(client: pg.Client, deadline: Deadline): Queries {
+function queriesOn(client: pg.Client, deadline: Deadline, attempt: number): Queries {
   const query = <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> => {
     deadline.statement = statement.name;
     return send(client, statement, values);
@@ -35,7 +35,7 @@ function queriesOn(client: pg.Client, deadline: Deadline): Queries {
     read: query,
     write: query,
     transaction: (work) => work(queries),
-    isTransaction: true,
+    attempt,
   };
   return queries;
 }
@@ -73,7 +73,11 @@ export function openDatabase(options: DatabaseOptions): Database {
         }).finally(countWrite),
       transaction: (work) =>
         withDeadline(transactionMs, { caller, canEnd: false }, (deadline) => {
-          const once = () => pool.withTransaction((client) => work(queriesOn(client, deadline)), deadline);
+          let attempt = 0;
+          const once = () => {
+            attempt += 1;
+            return pool.withTransaction((client) => work(queriesOn(client, deadline, attempt)), deadline);
+          };
           return retry('write', () => run(writes, once, deadline), deadline);
         }).finally(countWrite),
     };

@@ -7,7 +7,8 @@ export type Queries = {
   write: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
   /** Runs `work` again if nothing was committed. Inside a transaction, it joins that one. */
   transaction: <Result>(work: (transaction: Queries) => Promise<Result>) => Promise<Result>;
-  isTransaction?: true;
+  /** Of a transaction: 1, then 2, … */
+  attempt?: number;
 };
 
 /** A concurrent write won, and this one wrote nothing: the next attempt can succeed. */
