@@ -417,7 +417,7 @@ describe('a catalog', () => {
     const from = await service.agency();
     for (const [code, fromPrice] of [
       ['007', 19.999],
-      ['03-04', 1.5],
+      ['03-04', 2.125],
       ['123456789012', null],
     ])
       await from.post('/v1/catalog/products', {
@@ -441,7 +441,7 @@ describe('a catalog', () => {
           .sort(),
       ).toEqual([
         ['007', 19.999],
-        ['03-04', 1.5],
+        ['03-04', 2.125],
         ['123456789012', null],
       ]);
     }
