@@ -1,8 +1,9 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { and, eq, or, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { keyOnChannel } from '../../rules/contact-key.ts';
 import { type ApiError, validationFailed } from '../contract/errors.ts';
 import {
+  as,
   channelMessages,
   columnsOf,
   conversations,
@@ -13,19 +14,20 @@ import {
   inTransaction,
   isUniqueViolation,
   type Json,
+  keyIs,
   LostRace,
   liveCustomers,
   newestThreads,
   type OrganizationScope,
+  ofOrganization,
   type Params,
   type Put,
   prepared,
   putSteps,
+  qb,
   type RecordKey,
   recordNotFound,
   referenceRejected,
-  rowOf,
-  selectList,
   threads,
   whatsappMessages,
 } from '../db/index.ts';
@@ -94,10 +96,8 @@ type Place = { id: string; chainId: string; rotatedFrom: string | null; continue
 const { id, chainId, rotatedFrom, continuedBy } = conversations;
 const [next, thread] = [alias(conversations, 'next'), alias(conversations, 'thread')];
 
-const placeStatement = prepared(
-  'conversations.place',
-  ($: Params<RecordKey>): SQL<Place> => sql`
-    select ${selectList({ id, chainId, rotatedFrom, continuedBy })} from ${conversations} where ${rowOf(threads, $)}`,
+const placeStatement = prepared('conversations.place', ($: Params<RecordKey>) =>
+  qb.select(as({ id, chainId, rotatedFrom, continuedBy })).from(conversations).where(keyIs(conversations, $)),
 );
 
 const findThread = async ({ db, organizationId }: OrganizationScope, id: string) =>
@@ -108,7 +108,7 @@ const tailStatement = prepared(
   'conversations.tail',
   ($: Params<RecordKey>): SQL<{ id: string }> => sql`
     with recursive tail as (
-      select ${id}, ${continuedBy} from ${conversations} where ${rowOf(threads, $)}
+      select ${id}, ${continuedBy} from ${conversations} where ${keyIs(conversations, $)}
       union all
       select ${next.id}, ${next.continuedBy} from tail join ${conversations} as ${next}
         on ${next.organizationId} = ${$.organizationId} and ${next.id} = tail.continued_by)
@@ -117,16 +117,21 @@ const tailStatement = prepared(
 
 type Move = RecordKey & { rotatedFrom: string | null; left: string | null; tail: string[]; chainId: string };
 
-const moveStatement = prepared(
-  'conversations.move',
-  ($: Params<Move>) => sql`
-    update ${conversations} set
-      rotated_from = case when ${id} = ${$.id} then ${$.rotatedFrom}::uuid else ${rotatedFrom} end,
-      continued_by = case when ${id} = ${$.rotatedFrom}::uuid then ${$.id} when ${id} = ${$.left}::uuid then null
-        else ${continuedBy} end,
-      chain_id = case when ${id} = any(${$.tail}::uuid[]) then ${$.chainId} else ${chainId} end
-    where ${conversations.organizationId} = ${$.organizationId}
-      and ${conversations.id} = any(${$.tail}::uuid[] || ${$.rotatedFrom}::uuid || ${$.left}::uuid)`,
+const moveStatement = prepared('conversations.move', ($: Params<Move>) =>
+  qb
+    .update(conversations)
+    .set({
+      rotatedFrom: sql`case when ${id} = ${$.id} then ${$.rotatedFrom}::uuid else ${rotatedFrom} end`,
+      continuedBy: sql`case when ${id} = ${$.rotatedFrom}::uuid then ${$.id} when ${id} = ${$.left}::uuid then null
+        else ${continuedBy} end`,
+      chainId: sql`case when ${id} = any(${$.tail}::uuid[]) then ${$.chainId} else ${chainId} end`,
+    })
+    .where(
+      and(
+        ofOrganization(conversations, $),
+        sql`${id} = any(${$.tail}::uuid[] || ${$.rotatedFrom}::uuid || ${$.left}::uuid)`,
+      ),
+    ),
 );
 
 const latestIn = (
@@ -143,17 +148,27 @@ const latestIn = (
  */
 export const dateChainStatement = prepared(
   'conversations.date_chain',
-  ($: Params<RecordKey & { chainId: string; inserted: number }>) => sql`
-    update ${conversations} set
-      updated_at = ${conversations.updatedAt} + interval '1 ms',
-      message_count = ${conversations.messageCount} + case when ${id} = ${$.id} then ${$.inserted}::integer else 0 end,
-      last_message_at = (
-        select max(greatest(${latestIn(whatsappMessages, $)}, ${latestIn(channelMessages, $)}))
-        from ${conversations} as ${thread}
-        where ${thread.organizationId} = ${$.organizationId} and ${thread.chainId} = ${$.chainId}
-          and (${thread.id} = ${conversations.id} or ${newestThreads.visible}))
-    where ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = ${$.chainId}
-      and (${conversations.id} = ${$.id} or ${newestThreads.visible})`,
+  ($: Params<RecordKey & { chainId: string; inserted: number }>) => {
+    const { updatedAt, messageCount } = conversations;
+    return qb
+      .update(conversations)
+      .set({
+        updatedAt: sql`${updatedAt} + interval '1 ms'`,
+        messageCount: sql`${messageCount} + case when ${id} = ${$.id} then ${$.inserted}::integer else 0 end`,
+        lastMessageAt: sql`(
+          select max(greatest(${latestIn(whatsappMessages, $)}, ${latestIn(channelMessages, $)}))
+          from ${conversations} as ${thread}
+          where ${ofOrganization(thread, $)} and ${thread.chainId} = ${$.chainId}
+            and (${thread.id} = ${id} or ${newestThreads.visible}))`,
+      })
+      .where(
+        and(
+          ofOrganization(conversations, $),
+          eq(chainId, $.chainId),
+          or(eq(id, $.id), newestThreads.visible),
+        ),
+      );
+  },
 );
 
 const rotationRejected = (message: string): ApiError =>
@@ -194,11 +209,11 @@ const rejectingForks = <Result>(write: () => Promise<Result>): Promise<Result> =
 const { contactName, customerId, activityState, controlledBy, language } = conversations;
 
 /** Fields that a thread inherits from the one that it continues. */
-const inheritedStatement = prepared(
-  'conversations.inherited',
-  ($: Params<RecordKey>): SQL<Partial<ConversationPut>> => sql`
-    select ${selectList({ contactName, customerId, activityState, controlledBy, language })}
-    from ${conversations} where ${rowOf(threads, $)}`,
+const inheritedStatement = prepared('conversations.inherited', ($: Params<RecordKey>) =>
+  qb
+    .select(as({ contactName, customerId, activityState, controlledBy, language }))
+    .from(conversations)
+    .where(keyIs(conversations, $)),
 );
 
 type Omitted = {

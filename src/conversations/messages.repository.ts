@@ -1,7 +1,10 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { and, eq, or, type SQL, sql } from 'drizzle-orm';
+import type { PgTable } from 'drizzle-orm/pg-core';
 import { jsonBytes, MAX_BYTES, sizeError } from '../../rules/record-size.ts';
 import { validationFailed } from '../contract/errors.ts';
 import {
+  as,
+  body,
   type Columns,
   channelMessages,
   columnList,
@@ -15,17 +18,18 @@ import {
   type Json,
   jsonList,
   jsonRow,
+  keyIs,
   newestThreads,
   type OrganizationScope,
+  ofOrganization,
   organizationParam,
   type Params,
   type Put,
   parseJson,
   prepared,
+  qb,
   type RecordKey,
   recordNotFound,
-  rowOf,
-  selectList,
   sentRows,
   tableName,
   threads,
@@ -62,8 +66,8 @@ function defineStore(table: MessageTable, delivery: Columns) {
   const inserted: Columns = { ...others, createdAt: table.createdAt };
   const shown = Object.fromEntries(Object.entries(inserted).filter(([field]) => !(field in delivery)));
   const name = tableName({ table });
-  const ofThread = ($: Params<ThreadKey>): SQL =>
-    sql`${table.organizationId} = ${$.organizationId} and ${table.conversationId} = ${$.conversationId}`;
+  const ofThread = ($: Params<ThreadKey>) =>
+    and(ofOrganization(table, $), eq(table.conversationId, $.conversationId));
   const fieldNames = Object.keys(ConversationMessageRecord.shape.delivery.shape);
   const fields = fieldsOf(ConversationMessageRecord, table, {
     delivery: jsonRow(
@@ -106,10 +110,11 @@ function defineStore(table: MessageTable, delivery: Columns) {
           and row(${qualified(delivery, name)}) is distinct from row(${qualified(delivery, 'sent')})`,
     ),
 
-    get: prepared(
-      `${name}.get`,
-      ($: Params<RecordKey & ThreadKey>): SQL<{ body: Json<ConversationMessageRecord> }> => sql`
-        select ${jsonRow(fields)} as body from ${table} where ${ofThread($)} and ${table.id} = ${$.id}`,
+    get: prepared(`${name}.get`, ($: Params<RecordKey & ThreadKey>) =>
+      qb
+        .select(body(fields))
+        .from(table as PgTable)
+        .where(and(ofThread($), eq(table.id, $.id))),
     ),
   };
 }
@@ -172,19 +177,30 @@ async function checkSizes(
   if (errors.length > 0) throw validationFailed(errors);
 }
 
+const chainIdOf = ($: Params<RecordKey>) =>
+  qb
+    .select(as({ chainId: conversations.chainId }))
+    .from(conversations)
+    .where(keyIs(conversations, $));
+
 type Thread = { id: string; channel: string; chainId: string };
 
 /** The thread and the newest one of its chain, which has the timestamp of the latest message. */
-const lockStatement = prepared(
-  'conversations.lock_to_write_messages',
-  ($: Params<RecordKey>): SQL<Thread> => sql`
-    select ${selectList({ id: conversations.id, channel: conversations.channel, chainId: conversations.chainId })}
-    from ${conversations}
-    where ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = (
-        select ${conversations.chainId} from ${conversations} where ${rowOf(threads, $)})
-      and (${conversations.id} = ${$.id} or ${newestThreads.visible})
-    order by ${conversations.id} for no key update`,
-);
+const lockStatement = prepared('conversations.lock_to_write_messages', ($: Params<RecordKey>) => {
+  const { id, channel, chainId } = conversations;
+  return qb
+    .select(as({ id, channel, chainId }))
+    .from(conversations)
+    .where(
+      and(
+        ofOrganization(conversations, $),
+        eq(chainId, chainIdOf($)),
+        or(eq(id, $.id), newestThreads.visible),
+      ),
+    )
+    .orderBy(id)
+    .for('no key update');
+});
 
 /**
  * @param pathOf the path of a message in the request, by its index
@@ -306,8 +322,7 @@ export const fromStores = (fields: object, choose: (table: MessageTable) => SQL)
 
 const chainOf = ($: Params<RecordKey>): SQL => sql`
   select ${conversations.id}, ${conversations.messageCount} from ${conversations}
-  where ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = (
-    select ${conversations.chainId} from ${conversations} where ${rowOf(threads, $)})`;
+  where ${ofOrganization(conversations, $)} and ${conversations.chainId} = ${chainIdOf($)}`;
 
 type TranscriptValues = RecordKey & Position & { limit: number };
 

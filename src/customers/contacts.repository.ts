@@ -1,4 +1,4 @@
-import { type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { and, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import {
   contactKey,
@@ -16,8 +16,10 @@ import {
   type Filter,
   inTransaction,
   LostRace,
+  lockRows,
   newId,
   type OrganizationScope,
+  ofOrganization,
   organizationParam,
   type Params,
   prepared,
@@ -136,12 +138,13 @@ export async function rejectTaken(
 
 const lockThreadsStatement = prepared(
   'customers.lock_unlinked_threads',
-  ($: Params<ContactKeys & { organizationId: string }>) => sql`
-    select from ${conversations} where ${conversations.organizationId} = ${$.organizationId} and ${conversations.id} = any(array(
-      select ${conversations.id} from ${conversations} join ${sentContacts($)}
+  ($: Params<ContactKeys & { organizationId: string }>) => {
+    const unlinked = sql`(select ${conversations.id} from ${conversations} join ${sentContacts($)}
         on ${conversations.contactKey} = sent.key and ${conversations.channel} = sent.type
-      where ${conversations.organizationId} = ${$.organizationId} and ${conversations.customerId} is null))
-    order by ${conversations.id} for no key update`,
+      where ${ofOrganization(conversations, $)} and ${conversations.customerId} is null)`;
+    const isUnlinked = sql`${conversations.id} = any(array${unlinked})`;
+    return lockRows(conversations, and(ofOrganization(conversations, $), isUnlinked));
+  },
 );
 
 /** Locks the conversations that a customer with these contacts would get: before the customer, as src/db/README.md says. */

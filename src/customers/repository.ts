@@ -1,7 +1,8 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { and, eq, exists, isNotNull, or, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { ApiError } from '../contract/errors.ts';
 import {
+  as,
   changeFilters,
   columnsOf,
   createBounded,
@@ -18,20 +19,21 @@ import {
   fieldsOf,
   hasEntry,
   isId,
-  isoTime,
   type Json,
+  keyIs,
   LostRace,
   liveCustomers,
   newestFirst,
   newId,
   type OrganizationScope,
+  ofOrganization,
   organizationParam,
   type Params,
   parseJson,
   prepared,
+  qb,
   type RecordKey,
-  recordOf,
-  rowOf,
+  recordIs,
   storedOf,
   tableName,
   type View,
@@ -60,22 +62,33 @@ const derivedFields = { displayName: customerName, contacts: customers.contacts 
 
 export const customerView = { ...liveCustomers, fields: fieldsOf(Customer, customers, derivedFields) };
 
-export const isErased = sql`exists (select from ${erasures}
-  where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = ${customers.id})`;
+const ofCustomer = (table: typeof erasures | typeof erasedFiles) =>
+  and(ofOrganization(table, { organizationId: organizationParam }), eq(table.customerId, customers.id));
 
-const erasedAt = isoTime(sql`(select ${erasures.erasedAt} from ${erasures}
-  where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = ${customers.id})`);
+const erasure = qb
+  .select(as({ erasedAt: erasures.erasedAt }))
+  .from(erasures)
+  .where(ofCustomer(erasures));
+
+export const isErased = exists(erasure);
+
+const erasurePending = or(
+  exists(qb.select({}).from(erasedFiles).where(ofCustomer(erasedFiles))),
+  exists(
+    qb
+      .select({})
+      .from(erasures)
+      .where(and(ofCustomer(erasures), isNotNull(erasures.pendingMessages))),
+  ),
+);
 
 /** The customer as the dashboard reads it. */
 export const customerRecordView = {
   ...liveCustomers,
   fields: fieldsOf(CustomerRecord, customers, {
     ...derivedFields,
-    erasedAt,
-    erasurePending: sql`exists (select from ${erasedFiles}
-      where ${erasedFiles.organizationId} = ${organizationParam} and ${erasedFiles.customerId} = ${customers.id})
-      or exists (select from ${erasures} where ${erasures.organizationId} = ${organizationParam}
-      and ${erasures.customerId} = ${customers.id} and ${erasures.pendingMessages} is not null)`,
+    erasedAt: sql`${erasure}`,
+    erasurePending: sql`${erasurePending}`,
   }),
 };
 
@@ -99,13 +112,12 @@ export const listCustomers = (scope: OrganizationScope, query: CustomerListQuery
 
 const survivor = alias(customers, 'survivor');
 
-const mergedStatement = prepared(
-  'customers.merged_into',
-  ($: Params<RecordKey>): SQL<{ mergedInto: string; isActive: boolean }> => sql`
-    select ${survivor.id} as "mergedInto", ${survivor.archivedAt} is null as "isActive"
-    from ${customers} join ${customers} as ${survivor}
-      on ${survivor.organizationId} = ${$.organizationId} and ${survivor.id} = ${customers.mergedInto}
-    where ${rowOf(liveCustomers, $)}`,
+const mergedStatement = prepared('customers.merged_into', ($: Params<RecordKey>) =>
+  qb
+    .select(as({ mergedInto: survivor.id, isActive: sql<boolean>`${survivor.archivedAt} is null` }))
+    .from(customers)
+    .innerJoin(survivor, keyIs(survivor, { organizationId: $.organizationId, id: customers.mergedInto }))
+    .where(keyIs(customers, $)),
 );
 
 /** Wraps an operation: its 404 for a merged customer names the customer that it became. */
@@ -179,12 +191,13 @@ export const getCustomerRecord = defineGet(storedOf(customerRecordView), 'custom
 
 const nameContactStatement = prepared(
   'customers.name_contact',
-  ($: Params<RecordKey & { contactId: string; displayName: string | null }>) => sql`
-    update ${customers} set contacts = (select name_contact(${customers.contacts},
+  ($: Params<RecordKey & { contactId: string; displayName: string | null }>) => {
+    const contacts = sql`(select name_contact(${customers.contacts},
       (select place::int - 1 from json_array_elements(${customers.contacts}) with ordinality as stored(contact, place)
         where contact ->> 'id' = ${$.contactId}),
-      to_json(${$.contactId}::text), to_json(${$.displayName}::text)))
-    where ${recordOf(liveCustomers, $)}`,
+      to_json(${$.contactId}::text), to_json(${$.displayName}::text)))`;
+    return qb.update(customers).set({ contacts }).where(recordIs(liveCustomers, $));
+  },
 );
 
 /** @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_NOT_FOUND */
