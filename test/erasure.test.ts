@@ -284,9 +284,10 @@ test('what arrives in the conversations of an erased person is erased by the nex
   const contact = email(`${WORD}@example.com`);
   // The number wrote before it was a customer.
   const first = { channel: 'email', contact: contact.identifierValue, contactName: word('name') };
-  const [chat, chain] = [await conversation(agency, first), await conversation(agency, first)];
+  const chat = await conversation(agency, first);
   await writes(agency, chat, 'before');
   const ana = await customer(agency, { contacts: [contact] });
+  const chain = await conversation(agency, { ...first, customerId: null });
   const other = await conversation(agency, { ...first, contact: 'a@example.com', rotatedFrom: chain.id });
   expect(await erase(agency, ana)).toMatchObject({ body: { erased: { messages: 1 } } });
   expect(await left(agency)).toEqual([]);
@@ -306,6 +307,19 @@ test('what arrives in the conversations of an erased person is erased by the nex
   const since = new Date().toISOString();
   await erase(agency, ana);
   expect((await agency.get(`/v1/conversations?updatedSince=${since}`)).body.data).toEqual([]);
+});
+
+test('a chat of a number that a PATCH has replaced is exported and erased', async () => {
+  const agency = await service.agency();
+  const contact = email(`${WORD}@example.com`);
+  const chat = await conversation(agency, { channel: 'email', contact: contact.identifierValue });
+  await writes(agency, chat, 'message');
+  const ana = await customer(agency, { contacts: [contact] });
+  await agency.patch(`/v1/customers/${ana.id}`, { contacts: [email('new@example.com')] });
+  const exported = await dashboard.of(agency).get(`/customers/${ana.id}/export`);
+  expect(exported.body.conversations).toMatchObject([{ messages: [{ content: word('message') }] }]);
+  await erase(agency, ana);
+  expect(await left(agency)).toEqual([]);
 });
 
 test('messages that are too many for one transaction are erased before it: until then the erasure is pending, and repeating it continues', async () => {

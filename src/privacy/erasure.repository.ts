@@ -1,4 +1,4 @@
-import { and, eq, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { alias, type PgColumn, type PgTable } from 'drizzle-orm/pg-core';
 import { customerColumns } from '../customers/repository.ts';
 import {
@@ -52,46 +52,42 @@ const eraseThreadsStatement = unprepared('customers.erase_threads', ($: Params<R
 /** Messages that one transaction erases at most. */
 const SLICE = 5_000;
 
-/** The place of a message, in the order of threads and ids. */
-type Position = { conversationId: string; messageId: string };
-const positionOf = (digit: string): Position => {
-  const id = [8, 4, 4, 4, 12].map((length) => digit.repeat(length)).join('-');
-  return { conversationId: id, messageId: id };
-};
-const [START, END] = [positionOf('0'), positionOf('f')];
+/** The ids of a thread and of its message: slices are in this order. */
+type Position = readonly string[];
+const START: Position = Array(2).fill('00000000-0000-0000-0000-000000000000');
+const END: Position = Array(2).fill('ffffffff-ffff-ffff-ffff-ffffffffffff');
 
 type Slice = Ids & { after: Position; upTo: Position };
+
+const place = (position: Placeholder): SQL => sql`((${position}::uuid[])[1], (${position}::uuid[])[2])`;
 
 function defineStore(table: typeof whatsappMessages | typeof channelMessages, ...personal: PgColumn[]) {
   const texts = [table.senderName, ...personal];
   const list = (each: (column: PgColumn) => SQL, separator: SQL) => sql.join(texts.map(each), separator);
-  const place = sql`(${table.conversationId}, ${table.id})`;
+  const message = sql`(${table.conversationId}, ${table.id})`;
   const isLeft = sql`(${table.content} <> '' or ${list((column) => sql`${column} is not null`, sql` or `)})`;
   const name = tableName({ table });
   return {
     /** The last message of a slice; none if that slice is the last one. */
     findEnd: unprepared(
       `customers.end_of_${name}`,
-      ($: Params<Ids & Position>): SQL<Position> => sql`
-        select conversation_id as "conversationId", id as "messageId" from (
+      ($: Params<Omit<Slice, 'upTo'>>): SQL<{ end: Position }> => sql`
+        select array[conversation_id, id] as end from (
           select message.* from unnest(${$.ids}::uuid[]) as thread(id) cross join lateral (
             select ${table.conversationId}, ${table.id} from ${table}
             where ${table.organizationId} = ${$.organizationId} and ${table.conversationId} = thread.id and ${isLeft}
-              and ${place} > (${$.conversationId}::uuid, ${$.messageId}::uuid)
+              and ${message} > ${place($.after)}
             order by ${table.id} limit ${sql.raw(String(SLICE))}) message
           limit ${sql.raw(String(SLICE))}) slice
         order by conversation_id, id offset ${sql.raw(String(SLICE - 1))}`,
     ),
     erase: unprepared(
       `customers.erase_${name}`,
-      ($: Params<Ids & { after: string; afterMessage: string; upTo: string; upToMessage: string }>) => sql<{
-        id: string;
-        count: number;
-      }>`
+      ($: Params<Slice>): SQL<{ id: string; count: number }> => sql`
         with erased as (
           update ${table as PgTable} set content = '', ${list(({ name }) => sql`${sql.identifier(name)} = null`, sql`, `)}
           where ${table.organizationId} = ${$.organizationId} and ${table.conversationId} = any(${$.ids}::uuid[]) and ${isLeft}
-            and ${place} > (${$.after}::uuid, ${$.afterMessage}::uuid) and ${place} <= (${$.upTo}::uuid, ${$.upToMessage}::uuid)
+            and ${message} > ${place($.after)} and ${message} <= ${place($.upTo)}
           returning ${table.conversationId})
         select conversation_id as id, count(*)::int as count from erased group by conversation_id`,
     ),
@@ -130,15 +126,9 @@ const touchStatement = unprepared('customers.touch_threads', ($: Params<Ids>) =>
 async function eraseSlice(
   { db, organizationId }: OrganizationScope,
   store: Store,
-  { after, upTo, ...threads }: Slice,
+  slice: Slice,
 ): Promise<number> {
-  const erased = await db.write(store.erase, {
-    ...threads,
-    after: after.conversationId,
-    afterMessage: after.messageId,
-    upTo: upTo.conversationId,
-    upToMessage: upTo.messageId,
-  });
+  const erased = await db.write(store.erase, slice);
   const ids = erased.map(({ id }) => id);
   if (ids.length > 0) await db.write(touchStatement, { organizationId, ids });
   return erased.reduce((sum, { count }) => sum + count, 0);
@@ -249,9 +239,10 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Jso
     const [pending] = await db.read(pendingStatement, key);
     let messages = pending?.count ?? 0;
     for (const store of stores) {
-      const [end] = await db.read(store.findEnd, { ...tied.threads, ...START });
-      if (end) throw new ManyMessages('The messages are erased in slices first.');
-      messages += await eraseSlice(within, store, { ...tied.threads, after: START, upTo: END });
+      const whole = { ...tied.threads, after: START, upTo: END };
+      if ((await db.read(store.findEnd, whole)).length > 0)
+        throw new ManyMessages('The messages are erased in slices first.');
+      messages += await eraseSlice(within, store, whole);
     }
     const erasedThreads = await db.write(eraseThreadsStatement, { ...tied.threads, id: person.id });
     const erasedOpportunities = await db.write(eraseOpportunitiesStatement, tied.opportunities);
@@ -285,10 +276,10 @@ async function eraseMessages(scope: OrganizationScope, id: string): Promise<void
     inTransaction(scope, async (within) => {
       const person = await findPerson(within, id);
       const threads = await lockThreads(within, person);
-      const [end] = await within.db.read(store.findEnd, { ...threads, ...after });
-      const count = await eraseSlice(within, store, { ...threads, after, upTo: end ?? END });
+      const [slice] = await within.db.read(store.findEnd, { ...threads, after });
+      const count = await eraseSlice(within, store, { ...threads, after, upTo: slice?.end ?? END });
       await within.db.write(beginStatement, { ...threads, ids: person.customers, count });
-      return end;
+      return slice?.end;
     });
   for (const store of stores)
     for (let after: Position | undefined = START; after; ) after = await next(store, after);
