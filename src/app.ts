@@ -13,10 +13,11 @@ import type { FileLinks, LinkSecrets } from './files/links.ts';
 import { rejectFloods } from './http/admission.ts';
 import { respondInJson, setCacheControl } from './http/headers.ts';
 import { linkPages } from './http/pages.ts';
-import { type PressureLimits, rejectUnderPressure } from './http/pressure.ts';
+import { type Pressure, rejectUnderPressure } from './http/pressure.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
 import { showKnownValues } from './mcp/known-values.ts';
+import { boundResults } from './mcp/results.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { PUBLIC_API } from './openapi/description.ts';
 import { describeApi } from './openapi/document.ts';
@@ -34,7 +35,7 @@ export type AppOptions = HttpServerOptions & {
   links: FileLinks;
   /** Set for the disk storage, whose files this service serves itself. */
   files?: { root: string; secrets: LinkSecrets; now?: () => number };
-  pressure?: PressureLimits;
+  pressure?: Pressure;
   publisher?: Publisher;
   /** What agents may do over /mcp. */
   mcp?: 'off' | 'read' | 'write';
@@ -43,7 +44,7 @@ export type AppOptions = HttpServerOptions & {
 export async function buildApp(options: AppOptions) {
   const { db, keys, rateLimit, links, files, pressure, publisher = {}, mcp = 'read' } = options;
   const app = createHttpServer(options);
-  if (pressure) await rejectUnderPressure(app, pressure);
+  if (pressure) rejectUnderPressure(app, pressure);
   const document = published(describeApi(app, PUBLIC_API), publisher);
   const { publicUrl } = publisher;
   linkPages(app, publicUrl);
@@ -58,6 +59,7 @@ export async function buildApp(options: AppOptions) {
       rejectBeyondKey(v1);
       rejectFloods(v1, db);
       showKnownValues(v1);
+      if (mcp !== 'off') boundResults(v1);
       registerFor(v1, 'catalog', catalogRoutes(publicCatalog));
       registerFor(v1, 'customers', customerRoutes(publicCustomers));
       registerFor(v1, 'opportunities', opportunityRoutes(publicOpportunities));

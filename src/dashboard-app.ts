@@ -40,7 +40,7 @@ export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeo
   links: FileLinks;
   /** Milliseconds since 1970. */
   now?: () => number;
-  health?: { ready: HealthOptions['ready']; metrics: Metrics };
+  health?: Pick<HealthOptions, 'ready' | 'pressure'> & { metrics: Metrics };
   /** Aborted when the shutdown begins. */
   leaving?: AbortSignal | undefined;
   publisher?: Pick<Publisher, 'contact'>;

@@ -23,7 +23,7 @@ import { persistedSecret } from './files/secret.ts';
 import { listen, stopListening } from './http/connections.ts';
 import { createLogger, everySecond } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
-import { pressureLimits } from './http/pressure.ts';
+import { watchPressure } from './http/pressure.ts';
 import { type Limiter, memoryLimiter } from './http/rate-limit.ts';
 import { keepPendingListsShort } from './jobs/pending-lists.ts';
 import { startJobs } from './jobs/schedule.ts';
@@ -115,6 +115,8 @@ async function start(config: Config): Promise<void> {
   closing(jobs.stop);
   closing(keepPendingListsShort({ db, logger }).stop);
 
+  const pressure = watchPressure();
+  closing(pressure.stop);
   const app = await buildApp({
     db,
     keys,
@@ -128,7 +130,7 @@ async function start(config: Config): Promise<void> {
     trustProxy: config.TRUST_PROXY,
     metrics,
     lingering: lingeringOf(config),
-    pressure: pressureLimits(),
+    pressure,
     mcp: config.MCP,
     publisher: { publicUrl: config.PUBLIC_URL, contact: config.SUPPORT_CONTACT },
   });
@@ -149,7 +151,7 @@ async function start(config: Config): Promise<void> {
     links,
     logger,
     trustProxy: config.TRUST_PROXY,
-    health: { ready: () => checkDatabase(url), metrics },
+    health: { ready: () => checkDatabase(url), pressure, metrics },
     leaving: leaving.signal,
     lingering: lingeringOf(config),
     publisher: { contact: config.SUPPORT_CONTACT },

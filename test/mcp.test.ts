@@ -333,6 +333,45 @@ test('a local number that finds nobody is explained, and a number with its count
     expect(await found(args)).toHaveLength(1);
 });
 
+test('a result above 1 MiB is an error that says what to do; `fields` are cut from any page', async () => {
+  const { agency, client } = await agent();
+  const hostile = 'x\\"]}{[,\\\\" '.repeat(4_000);
+  for (let index = 0; index < 18; index += 1)
+    await product(agency, {
+      title: `"${index}\\`,
+      description: hostile,
+      variants: [{ label: '}"', description: '"' }],
+    });
+  expect(await call(client, 'listCatalogProducts', {})).toMatchObject({
+    isError: true,
+    body: {
+      error: {
+        code: 'VALIDATION_FAILED',
+        details: [
+          {
+            path: 'limit',
+            message: expect.stringMatching(/^is too high: .* Use a lower limit, or name fields$/),
+          },
+        ],
+      },
+    },
+  });
+  expect((await call(client, 'listCatalogProducts', { limit: 5 })).body).toEqual(
+    (await agency.get('/v1/catalog/products?limit=5')).body,
+  );
+  const { data, pagination } = (await agency.get('/v1/catalog/products')).body;
+  const cut = data.map(({ id, title, variants }: Record<string, unknown>) => ({ id, title, variants }));
+  expect(await call(client, 'listCatalogProducts', { fields: ['variants', 'id', 'title'] })).toEqual({
+    isError: false,
+    body: { data: cut, pagination },
+  });
+  const [{ id, title }] = cut;
+  expect((await call(client, 'getCatalogProduct', { productId: id, fields: ['title'] })).body).toEqual({
+    title,
+  });
+  expect((await call(client, 'listTeamMembers', { fields: ['id'] })).body.data).toEqual([]);
+});
+
 describe('a call', () => {
   test('creates, finds, changes and archives a record', async () => {
     const { agency, client } = await agent();

@@ -1,3 +1,5 @@
+import { finished } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import type { Caller } from '../db/index.ts';
 
@@ -13,6 +15,9 @@ function onDisconnect({ raw: response }: FastifyReply): AbortSignal {
   return disconnected.signal;
 }
 
+/** A client that reads slowly has no slot for longer. A proxy that buffers responses takes one in less. */
+const SENDING_MS = 3_000;
+
 /** The request, as the database sees it. The signal is created on demand, because few requests need it. */
 export function callerOf(reply: FastifyReply): Caller {
   let created: AbortSignal | undefined;
@@ -20,8 +25,16 @@ export function callerOf(reply: FastifyReply): Caller {
     created ??= onDisconnect(reply);
     return created;
   }
+  let ended: Promise<void> | undefined;
+  function sent(): Promise<void> {
+    ended ??= new Promise((done) => {
+      finished(reply.raw, () => done());
+    });
+    return Promise.race([ended, pause(SENDING_MS, undefined, { ref: false })]);
+  }
   return {
     signal,
+    sent,
     addDatabaseTime: (milliseconds) => {
       reply.request.databaseMilliseconds += milliseconds;
     },

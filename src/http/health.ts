@@ -1,8 +1,10 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { errorBody, serviceUnavailable } from '../contract/errors.ts';
+import type { Pressure } from './pressure.ts';
 
 export type HealthOptions = {
   ready: () => Promise<void>;
+  pressure?: Pick<Pressure, 'isHigh'>;
   metrics: { text: () => Promise<string>; contentType: string };
   /** Aborted when the shutdown begins: `/readyz` then fails, while requests are still served. */
   leaving?: AbortSignal | undefined;
@@ -13,7 +15,7 @@ const UNAVAILABLE = serviceUnavailable();
 /** For operators. They need no token, and contain no data of organizations. */
 export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (
   app,
-  { ready, metrics, leaving },
+  { ready, pressure, metrics, leaving },
   done,
 ) => {
   // Called every few seconds: only errors are logged.
@@ -30,8 +32,8 @@ export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (
   app.get('/livez', options, (_request, reply) => reply.send({ status: 'alive' }));
 
   app.get('/readyz', options, async (_request, reply) => {
-    // Not thrown, because thrown errors are logged.
-    if (leaving?.aborted) {
+    // Not thrown, because thrown errors are logged. Requests get the same 503.
+    if (leaving?.aborted || pressure?.isHigh()) {
       const { status, headers } = UNAVAILABLE;
       return reply.code(status).headers(headers).send(errorBody(UNAVAILABLE));
     }

@@ -1,45 +1,37 @@
-import { getHeapStatistics } from 'node:v8';
-import underPressure from '@fastify/under-pressure';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { FastifyInstance } from 'fastify';
 import { REJECTIONS } from '../contract/errors.ts';
 
 const MAX_EVENT_LOOP_DELAY_MS = 500;
 const SAMPLE_INTERVAL_MS = 1_000;
-/** Fraction of the limit. Beyond it, V8 mostly collects garbage, and the kernel may kill the process. */
-const MAX_MEMORY = 0.9;
+const RESOLUTION_MS = 10;
 
-export type PressureLimits = {
-  /** Milliseconds. */
-  maxEventLoopDelay: number;
-  maxHeapUsedBytes: number;
-  maxRssBytes: number;
-  /** Milliseconds. */
-  sampleInterval?: number;
-};
+export type Pressure = { isHigh: () => boolean; stop: () => Promise<void> };
 
-export function pressureLimits(): PressureLimits {
-  const constrained = process.constrainedMemory();
+/**
+ * Measures once a second how late the event loop is. Memory has no limit here: the sizes of requests and responses bound it,
+ * and a process that only rejects allocates nothing, so V8 would not collect and it would reject for ever.
+ */
+export function watchPressure(maxDelayMs = MAX_EVENT_LOOP_DELAY_MS): Pressure {
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delays.enable();
+  // The start itself blocks the event loop: the first two samples do not count.
+  let ignored = 2;
+  let isHigh = false;
+  const timer = setInterval(() => {
+    isHigh = ignored <= 0 && delays.mean / 1e6 - RESOLUTION_MS > maxDelayMs;
+    ignored -= 1;
+    delays.reset();
+  }, SAMPLE_INTERVAL_MS).unref();
   return {
-    maxEventLoopDelay: MAX_EVENT_LOOP_DELAY_MS,
-    maxHeapUsedBytes: MAX_MEMORY * getHeapStatistics().heap_size_limit,
-    // Without a limit, constrainedMemory() is 0 or a huge number.
-    maxRssBytes: constrained > 0 && constrained < Number.MAX_SAFE_INTEGER ? MAX_MEMORY * constrained : 0,
+    isHigh: () => isHigh,
+    stop: async () => {
+      clearInterval(timer);
+      delays.disable();
+    },
   };
 }
 
-export async function rejectUnderPressure(app: FastifyInstance, limits: PressureLimits): Promise<void> {
-  const { sampleInterval = SAMPLE_INTERVAL_MS } = limits;
-  // The start itself blocks the event loop: the first two samples do not count.
-  let started = Number.POSITIVE_INFINITY;
-  app.addHook('onReady', async () => {
-    started = performance.now() + 2 * sampleInterval;
-  });
-  await app.register(underPressure, {
-    ...limits,
-    sampleInterval,
-    pressureHandler: (_request, _reply, type) =>
-      type === 'eventLoopDelay' && performance.now() < started
-        ? undefined
-        : Promise.reject(REJECTIONS.process),
-  });
+export function rejectUnderPressure(app: FastifyInstance, { isHigh }: Pressure): void {
+  app.addHook('onRequest', (_request, _reply, done) => done(isHigh() ? REJECTIONS.process : undefined));
 }

@@ -14,7 +14,8 @@ import { once } from '../http/once.ts';
 import { COUNTED_ALREADY } from '../http/rate-limit.ts';
 import { validate } from '../http/validation.ts';
 import { knownValuesSaid, withKnownValues } from './known-values.ts';
-import { type ApiDocument, cutTo, isObject, type OperationTool, parsed, toolsOf } from './tools.ts';
+import { resultHeader } from './results.ts';
+import { type ApiDocument, isObject, type OperationTool, parsed, toolsOf } from './tools.ts';
 
 /**
  * The Model Context Protocol at /mcp: streamable HTTP without sessions. Each tool call is a request to /v1
@@ -169,7 +170,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
     const response = await app.inject({
       method: method as 'GET',
       url,
-      headers: { ...carriedOn(request), ...headers },
+      headers: { ...carriedOn(request), ...resultHeader(fields), ...headers },
       remoteAddress: request.ip,
       signal: callerOf(reply).signal(),
       ...(body && { payload: body }),
@@ -177,7 +178,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
     if (response.statusCode >= 400) return errorResult(one.explain(response.json<ErrorBody>(), sent));
     const known = response.headers['x-known-values'];
     const texts = [
-      fields ? cutTo(fields, response.body) : response.body,
+      response.body,
       ...(known === undefined ? [] : [knownValuesSaid(String(known))]),
       ...(hasLocalNumber(given) && response.json().pagination?.total === 0 ? [LOCAL_NUMBER] : []),
     ];

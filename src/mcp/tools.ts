@@ -146,15 +146,6 @@ function nameErrors(argument: string, value: unknown, names: readonly string[]):
   });
 }
 
-type Row = Record<string, unknown>;
-
-export function cutTo(fields: readonly string[], body: string): string {
-  const cut = (record: Row): Row =>
-    Object.fromEntries(Object.entries(record).filter(([name]) => fields.includes(name)));
-  const response = JSON.parse(body) as Row & { data?: Row[] };
-  return JSON.stringify(response.data ? { ...response, data: response.data.map(cut) } : cut(response));
-}
-
 /** Name and type describe them well enough, and every list has them. */
 const KNOWN_BY_NAME = ['limit', 'offset', 'createdSince', 'createdBefore', 'updatedSince', 'updatedBefore'];
 

@@ -59,6 +59,28 @@ describe('capacity', () => {
     expect(began).toEqual(['a0', 'a1', 'b0', 'a2']);
   });
 
+  test('is kept by a large result until it is sent, and a queue whose latest result was large has an eighth', async () => {
+    const { run, stats } = createScheduler({ capacity: 16, maxWaiting: 100 });
+    const sent: (() => void)[] = [];
+    const keep = (rows: readonly unknown[]) =>
+      rows.length > 1 ? new Promise<void>((done) => void sent.push(done)) : undefined;
+    const read = (rows: unknown[]) => run('a', async () => rows, { keep });
+    await read([1, 2]);
+    expect(stats().running).toBe(1);
+    for (let count = 0; count < 6; count += 1) read([1, 2]);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(stats()).toEqual({ running: 2, waiting: 5 });
+    run('b', () => new Promise(() => undefined));
+    expect(stats().running).toBe(3);
+    for (let count = 0; count < 7; count += 1) {
+      sent[count]?.();
+      await vi.advanceTimersByTimeAsync(0);
+    }
+    expect(stats()).toEqual({ running: 1, waiting: 0 });
+    await read([1]);
+    expect(stats().running).toBe(1);
+  });
+
   test('is freed by a task that fails', async () => {
     const scheduler = createScheduler({ capacity: 1, maxWaiting: 10 });
     for (let round = 0; round < 3; round += 1)

@@ -26,6 +26,15 @@ const SERVICE_CONNECTIONS = 4;
 /** A transaction of a job may have many statements. */
 const SERVICE_TRANSACTION_MS = 60_000;
 
+/** A result of so many bytes keeps its slot until it is sent: no more large responses are in memory than there are slots. */
+const LARGE_BYTES = 1024 * 1024;
+
+function bytesOf(rows: readonly unknown[]): number {
+  let bytes = 0;
+  for (const row of rows as readonly { body?: Buffer | null }[]) bytes += row.body?.length ?? 0;
+  return bytes;
+}
+
 function queriesOn(client: pg.Client, deadline: Deadline, attempt: number): Queries {
   const query = <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> => {
     deadline.statement = statement.name;
@@ -57,10 +66,20 @@ export function openDatabase(options: DatabaseOptions): Database {
   function verbs(pool: Pool, run: Run, transactionMs: number, name: string, caller?: Caller): Queries {
     // Two queues: while the writes of an organization wait for a lock, its reads go on.
     const [reads, writes] = [`${name} reads`, `${name} writes`];
+    let leaveSlot: (() => void) | undefined;
+    function keepSlot(rows: readonly unknown[]): Promise<void> | undefined {
+      if (!caller || bytesOf(rows) < LARGE_BYTES) return undefined;
+      const isNextRead = new Promise<void>((done) => {
+        leaveSlot = done;
+      });
+      return Promise.race([caller.sent(), isNextRead]);
+    }
     return {
       read: (statement, values) =>
         withDeadline(statementTimeout, { caller, isShort: statement.isShort, canEnd: true }, (deadline) => {
           deadline.statement = statement.name;
+          deadline.keep = keepSlot;
+          leaveSlot?.();
           const query = (client: pg.Client) => send(client, statement, values);
           const once = () => (statement.isShort ? pool.withShared : pool.withClient)(query, deadline);
           return retry('read', () => run(reads, once, deadline), deadline);

@@ -11,6 +11,8 @@ export type Deadline = {
   abandoned?: Error;
   /** Set while the task waits in a queue. */
   leave?: ((error: Error) => void) | undefined;
+  /** Keeps the slot of a task with a large result until this promise resolves. */
+  keep?: (rows: readonly unknown[]) => Promise<void> | undefined;
   /** Set while the task has a connection: ends its statement. */
   cancel?: (() => void) | undefined;
 };

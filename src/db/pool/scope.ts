@@ -18,6 +18,8 @@ export type Caller = {
   /** Aborted when the client disconnects. A function, because short reads need no signal. */
   signal: () => AbortSignal;
   addDatabaseTime: (milliseconds: number) => void;
+  /** Resolves when the response was sent, at the latest after some seconds. */
+  sent: () => Promise<void>;
 };
 
 /** When the caller disconnects, its reads are cancelled, and its writes only before they begin. */
