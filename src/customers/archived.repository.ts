@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm';
 import { ApiError } from '../contract/errors.ts';
 import {
+  ContactTaken,
   customers,
   defineRecordList,
   defineRestore,
   equals,
   type Json,
-  LostRace,
   type OrganizationScope,
   parseJson,
 } from '../db/index.ts';
@@ -65,7 +65,7 @@ async function restoreCustomer(scope: OrganizationScope, id: string): Promise<Js
       if (archivedAt === null) throw new ApiError('CUSTOMER_NOT_ARCHIVED');
       if (erasedAt !== null || erasurePending) throw new ApiError('CUSTOMER_ERASED');
       if (mergedInto !== null) throw new ApiError('CUSTOMER_MERGED', { mergedInto });
-      throw new LostRace('A contact was taken.');
+      throw new ContactTaken();
     },
     'contacts',
   );

@@ -10,12 +10,12 @@ import {
 } from '../../rules/contact-key.ts';
 import { ApiError } from '../contract/errors.ts';
 import {
+  ContactTaken,
   contains,
   conversations,
   customerContactKeys,
   type Filter,
   inTransaction,
-  LostRace,
   lockRows,
   newId,
   type OrganizationScope,
@@ -156,7 +156,7 @@ export const lockUnlinkedThreads = (
 /**
  * Runs a write that claims contacts for the customer. It does not wait for locked conversations; if it meets one, the next attempt
  * locks them first.
- * @param write throws LostRace if nothing was written
+ * @param write throws ContactTaken if nothing was written
  * @param name prefix of error paths
  * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have the contacts
  */
@@ -169,7 +169,7 @@ export function claimContacts<Result>(
 ): Promise<Result> {
   const attempt = (within: OrganizationScope): Promise<Result> =>
     write(within).catch(async (error) => {
-      if (error instanceof LostRace) await rejectTaken(within, id, contactKeys, name);
+      if (error instanceof ContactTaken) await rejectTaken(within, id, contactKeys, name);
       throw error;
     });
   const attemptUnderLocks = () =>
@@ -180,7 +180,7 @@ export function claimContacts<Result>(
   if ((scope.db.attempt ?? 0) > 1) return attemptUnderLocks();
   return attempt(scope).catch((error) => {
     // A transaction holds the locks of its first attempt until it begins again.
-    if (error instanceof LostRace && scope.db.attempt === undefined) return attemptUnderLocks();
+    if (error instanceof ContactTaken && scope.db.attempt === undefined) return attemptUnderLocks();
     throw error;
   });
 }

@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/pg-core';
 import { ApiError } from '../contract/errors.ts';
 import {
   as,
+  ContactTaken,
   changeFilters,
   columnsOf,
   createBounded,
@@ -21,7 +22,6 @@ import {
   isId,
   type Json,
   keyIs,
-  LostRace,
   liveCustomers,
   newestFirst,
   newId,
@@ -170,7 +170,7 @@ function defineCustomers<T extends Customer>(view: View<T>, name = tableName(vie
       return claimContacts(scope, id, columns.contactKeys, async (within) => {
         const body = await patch(within, id, { contacts, ...input }, { ...input, ...columns });
         const stored = parseJson(body).contacts.map(keyOfContact);
-        if (stored.join() !== columns.contactKeys.join()) throw new LostRace('A contact was taken.');
+        if (stored.join() !== columns.contactKeys.join()) throw new ContactTaken();
         return body;
       });
     },

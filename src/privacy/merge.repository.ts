@@ -5,6 +5,7 @@ import { keyOfContact, rejectTaken } from '../customers/contacts.repository.ts';
 import { customerColumns, getCustomer, getCustomerRecord, isErased } from '../customers/repository.ts';
 import { CUSTOMER_BOUNDS, type Customer } from '../customers/schema.ts';
 import {
+  ContactTaken,
   checkSize,
   columnList,
   conversations,
@@ -13,7 +14,6 @@ import {
   isId,
   type Json,
   keyIs,
-  LostRace,
   liveCustomers,
   type OrganizationScope,
   ofOrganization,
@@ -141,7 +141,7 @@ export const mergeCustomer = (
     if (!merged) {
       const { contacts } = parseJson(await getCustomerRecord(within, from));
       await rejectTaken(within, id, contacts.map(keyOfContact), 'from.contacts');
-      throw new LostRace('A contact of the other customer was taken, or a conversation with it was locked.');
+      throw new ContactTaken();
     }
     checkBounds(merged);
     for (const statement of moveStatements) await db.write(statement, merge);

@@ -14,6 +14,13 @@ export type Queries = {
 /** A concurrent write won, and this one wrote nothing: the next attempt can succeed. */
 export class LostRace extends Error {}
 
+/** A trigger wrote nothing, because another customer has a contact, or a conversation with it is locked. */
+export class ContactTaken extends LostRace {
+  constructor() {
+    super('Another customer has a contact, or a conversation with it is locked.');
+  }
+}
+
 export type Caller = {
   /** Aborted when the client disconnects. A function, because short reads need no signal. */
   signal: () => AbortSignal;

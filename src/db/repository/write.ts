@@ -1,5 +1,5 @@
 import { getTableName } from 'drizzle-orm';
-import { LostRace, type OrganizationScope } from '../pool/scope.ts';
+import { ContactTaken, type OrganizationScope } from '../pool/scope.ts';
 import { as, body, qb, type RecordKey, recordIs, written } from '../query.ts';
 import type { Columns } from '../sql/field-columns.ts';
 import { isId } from '../sql/ids.ts';
@@ -9,7 +9,7 @@ import { nameOfParts, type Params, prepared, statementsBySet } from '../sql/stat
 import { defineGet } from './get.ts';
 import { recordNotFound, type View } from './view.ts';
 
-/** The function throws LostRace if a trigger drops the record. */
+/** The function throws ContactTaken if a trigger drops the record. */
 export function defineCreate<T, Name extends string>(
   view: View<T>,
   columns: Columns<Name>,
@@ -24,7 +24,7 @@ export function defineCreate<T, Name extends string>(
     input: Storable<Input, Name>,
   ): Promise<Json<T>> => {
     const [row] = await db.write(statement, { ...rowValues(columns, input), organizationId, id });
-    if (!row) throw new LostRace('A trigger dropped the record.');
+    if (!row) throw new ContactTaken();
     return row.body;
   };
 }
