@@ -9,6 +9,7 @@ import {
 import { conversationRoutes, transcriptRoutes } from './conversations/routes.ts';
 import { customerDashboardRoutes, customerRecords } from './customers/dashboard.ts';
 import { customerRoutes } from './customers/routes.ts';
+import { readActor } from './dashboard/actor.ts';
 import { authenticateDashboard } from './dashboard/authentication.ts';
 import { DASHBOARD_API } from './dashboard/description.ts';
 import type { Database } from './db/index.ts';
@@ -20,12 +21,12 @@ import type { Metrics } from './http/metrics.ts';
 import { linkPages } from './http/pages.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
 import { describeApi } from './openapi/document.ts';
-import { opportunityRecords } from './opportunities/dashboard.ts';
+import { opportunityDashboardRoutes, opportunityRecords } from './opportunities/dashboard.ts';
 import { opportunityRoutes } from './opportunities/routes.ts';
 import { openOrganization, organizationRoutes } from './organizations/dashboard.ts';
 import { pipelineStageRoutes } from './pipeline-stages/dashboard.ts';
 import { privacyDashboardRoutes } from './privacy/dashboard.ts';
-import { quoteDashboardRoutes, quoteParams, quoteRecords } from './quotes/dashboard.ts';
+import { publicQuoteRoutes, quoteDashboardRoutes, quoteParams, quoteRecords } from './quotes/dashboard.ts';
 import { attachmentRoutes, quoteRoutes } from './quotes/routes.ts';
 import { type Publisher, published } from './reference/publish.ts';
 import { referenceRoutes } from './reference/routes.ts';
@@ -61,7 +62,9 @@ export async function buildDashboardApp(options: DashboardOptions) {
       setCacheControl(v1, 'data');
       respondInJson(v1);
       authenticateDashboard(v1, token);
+      readActor(v1);
       v1.register(organizationRoutes, { db });
+      v1.register(publicQuoteRoutes, { db });
       v1.register(
         (organization, _options, done) => {
           openOrganization(organization, db);
@@ -74,6 +77,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
           organization.register(teamRoutes(teamRecords));
           organization.register(teamMemberRoutes(teamMemberRecords));
           organization.register(opportunityRoutes(opportunityRecords));
+          organization.register(opportunityDashboardRoutes);
           organization.register(conversationRoutes(conversationRecords));
           organization.register(transcriptRoutes, transcriptRecords);
           organization.register(conversationDashboardRoutes);

@@ -138,6 +138,7 @@ const ERRORS = {
   PIPELINE_STAGE_NOT_FOUND: notFound('pipeline stage'),
   QUOTE_ATTACHMENT_NOT_FOUND: notFound('quote attachment'),
   CUSTOMER_CONTACT_NOT_FOUND: notFound('customer contact'),
+  MESSAGE_NOT_FOUND: notFound('message'),
   CUSTOMER_CONTACT_CONFLICT: kind<readonly TakenContact[] | 'unnamed'>({
     status: 409,
     meaning: 'A contact belongs to another customer; `details` names that customer.',

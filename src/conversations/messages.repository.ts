@@ -1,7 +1,8 @@
 import { and, eq, or, type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { jsonBytes, MAX_BYTES, sizeError } from '../../rules/record-size.ts';
-import { validationFailed } from '../contract/errors.ts';
+import { ApiError, validationFailed } from '../contract/errors.ts';
+import { name } from '../contract/fields.ts';
 import {
   as,
   body,
@@ -41,7 +42,9 @@ import {
   ConversationMessageImport,
   type ConversationMessagePut,
   ConversationMessageRecord,
+  type ConversationMessageUpdate,
   type ConversationTranscriptQuery,
+  type DeliveryReport,
   type ImportedMessages,
 } from './schema.ts';
 
@@ -274,6 +277,85 @@ export const putMessage = (
     if (!row) throw new Error('A message was written and is not found.');
     return { created: inserted === 1, body: row.body };
   });
+
+/** @throws MESSAGE_NOT_FOUND */
+const messageIn = async (
+  { db, organizationId }: OrganizationScope,
+  store: Store,
+  conversationId: string,
+  id: string,
+): Promise<Json<ConversationMessageRecord>> => {
+  const [row] = await db.read(store.get, { organizationId, conversationId, id });
+  if (!row) throw new ApiError('MESSAGE_NOT_FOUND', { id });
+  return row.body;
+};
+
+/**
+ * Changes the fields of the body, also single ones of `delivery`.
+ * @throws CONVERSATION_NOT_FOUND, MESSAGE_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store
+ */
+export const updateMessage = (
+  scope: OrganizationScope,
+  conversationId: string,
+  id: string,
+  { delivery, ...input }: ConversationMessageUpdate,
+): Promise<Json<ConversationMessageRecord>> =>
+  underLock(scope, conversationId, async (within, store, thread) => {
+    const stored = parseJson(await messageIn(within, store, conversationId, id));
+    const whole = { ...stored, ...(input as Partial<ConversationMessagePut>) };
+    const delivered = delivery === null ? null : { ...stored.delivery, ...delivery };
+    await writeMessages(within, thread, store, [{ ...whole, delivery: delivered }], () => 'body');
+    return messageIn(within, store, conversationId, id);
+  });
+
+type Reported = { organizationId: string; providerMessageId: string };
+
+const isReported = ($: Params<Reported>): SQL =>
+  sql`${whatsappMessages.organizationId} = ${$.organizationId} and ${whatsappMessages.providerMessageId} = ${$.providerMessageId}`;
+
+const { deliveryStatus, deliveryStatusAt } = whatsappMessages;
+
+/** A report that is older than the stored one, or that was there, changes nothing. */
+const reportStatement = prepared(
+  'whatsapp_messages.report',
+  ($: Params<Reported & { status: string; statusAt: string }>) => sql`
+    update ${whatsappMessages} set delivery_status = ${$.status}, delivery_status_at = ${$.statusAt}::timestamptz
+    where ${isReported($)} and (${deliveryStatusAt} is null or ${deliveryStatusAt} <= ${$.statusAt}::timestamptz)
+      and row(${deliveryStatus}, ${deliveryStatusAt}) is distinct from row(${$.status}::text, ${$.statusAt}::timestamptz(3))`,
+);
+
+const reportedStatement = prepared(
+  'whatsapp_messages.reported',
+  ($: Params<Reported>): SQL<{ body: Json<ConversationMessageRecord> }> => sql`
+    select ${jsonRow(stores.whatsapp.fields)} as body from ${whatsappMessages} where ${isReported($)}
+    order by ${whatsappMessages.createdAt} desc, ${whatsappMessages.arrival} desc limit 1 for no key update`,
+);
+
+/**
+ * Reads, and in a transaction locks, the message that the provider calls so: a status webhook knows no other id.
+ * @throws MESSAGE_NOT_FOUND
+ */
+export async function lockReported(
+  { db, organizationId }: OrganizationScope,
+  providerMessageId: string,
+): Promise<Json<ConversationMessageRecord>> {
+  const isText = name().safeParse(providerMessageId).success;
+  const [row] = isText ? await db.write(reportedStatement, { organizationId, providerMessageId }) : [];
+  if (!row) throw new ApiError('MESSAGE_NOT_FOUND', { id: providerMessageId });
+  return row.body;
+}
+
+/** @throws MESSAGE_NOT_FOUND */
+export async function reportDelivery(
+  scope: OrganizationScope,
+  providerMessageId: string,
+  { status, statusAt = new Date().toISOString() }: DeliveryReport,
+): Promise<Json<ConversationMessageRecord>> {
+  const { db, organizationId } = scope;
+  if (name().safeParse(providerMessageId).success)
+    await db.write(reportStatement, { organizationId, providerMessageId, status, statusAt });
+  return lockReported(scope, providerMessageId);
+}
 
 /**
  * Reads the message under the lock of its conversation; undefined if there is none.

@@ -5,12 +5,14 @@ import { byContactKeys, containsText } from '../customers/contacts.repository.ts
 import {
   before,
   byCustomer,
+  channelMessages,
   conversations,
   customerName,
   customers,
   defineList,
   equals,
   fieldsOf,
+  isoTime,
   type Json,
   named,
   newestFirst,
@@ -22,12 +24,15 @@ import {
   recordFilters,
   searchableConversations,
   since,
+  whatsappMessages,
 } from '../db/index.ts';
 import {
   Conversation,
   ConversationFilters,
   type ConversationListQuery,
   ConversationRecord,
+  ConversationRecordFilters,
+  type ConversationRecordListQuery,
 } from './schema.ts';
 
 /** The current name, even if the customer is archived. */
@@ -38,12 +43,29 @@ const conversationView = {
   fields: fieldsOf(Conversation, conversations, derived),
 };
 
+const thread = alias(conversations, 'thread');
+
+/** The newest message of a thread in one store, by the index of the transcript. */
+const newestIn = (store: typeof whatsappMessages | typeof channelMessages, isChannel: SQL): SQL => sql`(
+  select ${store.content}, ${store.direction}, ${store.messageType}, ${store.createdAt}, ${store.arrival} from ${store}
+  where ${isChannel} and ${store.organizationId} = ${organizationParam} and ${store.conversationId} = ${thread.id}
+  order by ${store.createdAt} desc nulls last, ${store.arrival} desc nulls last limit 1)`;
+
+/** The message of `lastMessageAt`: of the whole chain for its newest thread, else of the thread. */
+const lastMessage = sql`(select row_to_json(item) from (
+  select left(last.content, 200) as content, last.direction, last.message_type as "messageType",
+    ${isoTime(sql`last.created_at`)} as "createdAt"
+  from ${conversations} as ${thread} cross join lateral (
+    ${newestIn(whatsappMessages, sql`${thread.channel} = 'whatsapp'`)} union all
+    ${newestIn(channelMessages, sql`${thread.channel} <> 'whatsapp'`)}) last
+  where ${thread.organizationId} = ${organizationParam} and ${thread.chainId} = ${conversations.chainId}
+    and (${thread.id} = ${conversations.id} or ${conversations.continuedBy} is null)
+  order by last.created_at desc, last.arrival desc limit 1) item)`;
+
 export const conversationRecordView = {
   ...newestThreads,
-  fields: fieldsOf(ConversationRecord, conversations, derived),
+  fields: fieldsOf(ConversationRecord, conversations, { ...derived, lastMessage }),
 };
-
-const thread = alias(conversations, 'thread');
 
 /** Lists show the newest thread of each chain. Filters look into every thread. */
 const conversationLists = {
@@ -93,9 +115,11 @@ export const listConversations = (
 const listRecords = defineList(conversationRecordView, {
   ...conversationLists,
   name: 'conversations.list_records',
+  query: ConversationRecordFilters,
+  filters: { ...conversationLists.filters, controlledBy: equals('controlledBy') },
 });
 
 export const listConversationRecords = (
   scope: OrganizationScope,
-  query: ConversationListQuery,
+  query: ConversationRecordListQuery,
 ): Promise<Json<Page<ConversationRecord>>> => listRecords(scope, byContactKeys(query));

@@ -124,8 +124,24 @@ export const ConversationParams = z.object({
 
 export const ConversationRecord = Conversation.extend({
   rotatedFrom: field(id().nullable(), 'The thread that this one continues; null for the first of its chain.'),
+  lastMessage: z
+    .object({
+      content: field(z.string(), 'Its first 200 characters.', 'Hola, ¿tienen salidas en enero?'),
+      direction: ConversationMessage.shape.direction,
+      messageType: ConversationMessage.shape.messageType,
+      createdAt: ConversationMessage.shape.createdAt,
+    })
+    .nullable()
+    .describe('The newest message, that of `lastMessageAt`; null if there is none.'),
 }).meta({ id: 'ConversationRecord' });
 export type ConversationRecord = z.infer<typeof ConversationRecord>;
+
+export const ConversationRecordFilters = ConversationFilters.extend({
+  controlledBy: textFilter('Conversations that exactly this agent or team member handles.', 255),
+});
+
+export const ConversationRecordListQuery = withContactType(ConversationRecordFilters);
+export type ConversationRecordListQuery = z.infer<typeof ConversationRecordListQuery>;
 
 export const ConversationPut = z
   .object({
@@ -222,6 +238,22 @@ export const ConversationMessagePut = z.object(message).meta({
   examples: [{ content: 'Hola, busco un viaje a Cartagena', direction: 'inbound', messageType: 'text' }],
 });
 export type ConversationMessagePut = z.infer<typeof ConversationMessagePut>;
+
+export const ConversationMessageUpdate = patchOf(ConversationMessagePut).meta({
+  id: 'ConversationMessageUpdate',
+  examples: [{ content: 'Hola, busco un viaje a Cartagena en enero' }],
+});
+export type ConversationMessageUpdate = z.infer<typeof ConversationMessageUpdate>;
+
+export const DeliveryReport = z
+  .object({
+    status: text({ min: 1, max: 255 }).meta({ examples: ['read'] }),
+    statusAt: timestamp()
+      .optional()
+      .describe('When the message got this status, as the provider says. Default: now.'),
+  })
+  .meta({ id: 'DeliveryReport' });
+export type DeliveryReport = z.infer<typeof DeliveryReport>;
 
 export const ConversationMessageImport = z.object({ id: uuid(), ...message }).meta({
   id: 'ConversationMessageImport',

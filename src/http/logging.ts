@@ -71,6 +71,7 @@ function organizationOf({ scope, params }: FastifyRequest): string | undefined {
 export const about = (request: FastifyRequest) => ({
   organizationId: organizationOf(request),
   apiKeyId: request.apiKey?.id,
+  actor: request.actor,
   method: request.method,
   route: request.routeOptions.url,
 });

@@ -74,7 +74,9 @@ function complete(
       // Importers such as Postman's read the example of the media type only.
       for (const media of Object.values(operation.requestBody?.content ?? {}))
         media.example ??= exampleOf(components.schemas[media.schema.$ref?.split('/').at(-1) ?? '']);
-      Object.assign(operation, { parameters: [...own, ...requestHeadersOf(method, isTagged)] });
+      Object.assign(operation, {
+        parameters: [...own, ...requestHeadersOf(method, isTagged, path.startsWith('/dashboard/'))],
+      });
       for (const [status, response] of Object.entries(operation.responses))
         Object.assign(response, { headers: responseHeadersOf(Number(status), kind) });
       const response = (status: number, { name, response }: NamedResponse): void => {

@@ -26,6 +26,11 @@ const RESPONSE_DESCRIPTIONS: Record<string, string> = {
 /** Without examples, which the reference page would send. */
 const REQUEST_DESCRIPTIONS: Record<string, [name: string, description: string, limits?: object]> = {
   Prefer: ['Prefer', '`handling=strict`: unknown fields and parameters are errors instead of being ignored.'],
+  Actor: [
+    'X-Actor',
+    'Who of the agency acts, in your own terms. It stands in the log line of the request.',
+    { maxLength: 64 },
+  ],
   IfNoneMatch: [
     'If-None-Match',
     'The `ETag` of your copy, or several separated by commas: 304 without a body if nothing has changed. A 304 does not count against the rate limit, up to ten times the limit; a 304 for `*` counts.',
@@ -45,9 +50,10 @@ const REQUEST_DESCRIPTIONS: Record<string, [name: string, description: string, l
   ],
 };
 
-export function requestHeadersOf(method: string, isTagged: boolean): object[] {
+export function requestHeadersOf(method: string, isTagged: boolean, hasActor: boolean): object[] {
   const names = [
     'Prefer',
+    ...(hasActor ? ['Actor'] : []),
     ...(method === 'get' && isTagged ? ['IfNoneMatch'] : []),
     ...(['put', 'patch', 'delete'].includes(method) ? ['IfMatch'] : []),
     ...(method === 'put' ? ['OnlyCreate'] : []),

@@ -12,8 +12,10 @@ import {
   defineGet,
   defineList,
   defineRecord,
+  defineSummary,
   equals,
   fieldsOf,
+  type Json,
   liveCustomers,
   liveOpportunities,
   named,
@@ -29,6 +31,7 @@ import {
   OpportunityListQuery,
   OpportunityPut,
   OpportunityRecord,
+  type OpportunityTotal,
   type OpportunityUpdate,
 } from './schema.ts';
 
@@ -81,6 +84,24 @@ const record = defineRecord(opportunityRecordView, {
   columns: columnsOf(OpportunityPut.omit({ agentTemperature: true }), opportunities),
   references: { customerId: liveCustomers, sellerMemberId: activeMembers, stageId: activeStages },
 });
+
+const { stageId, budgetCurrency, budgetMin, budgetMax } = opportunities;
+
+/** One row for each stage, with the sums of each currency. */
+export const sumOpportunities = defineSummary(
+  opportunityRecordView,
+  opportunityLists,
+  (where) => sql<{ body: Json<OpportunityTotal> }>`
+    select row_to_json(item) as body from (
+      select stage_id as "stageId", sum(amount)::integer as count, concat('[', string_agg(
+        (select row_to_json(sums) from (select currency as "budgetCurrency", least as "budgetMin", most as "budgetMax") sums)::text,
+        ',' order by currency) filter (where least is not null or most is not null), ']')::json as budgets
+      from (
+        select ${stageId} as stage_id, ${budgetCurrency} as currency, count(*) as amount,
+          sum(${budgetMin}) as least, sum(${budgetMax}) as most
+        from ${opportunities} where ${where} group by ${stageId}, ${budgetCurrency}) summed
+      group by stage_id order by stage_id) item`,
+);
 
 /** `agentTemperature` wins over `temperature` if both are sent. */
 const withTemperature = <Input extends OpportunityUpdate>({ agentTemperature, ...input }: Input) =>

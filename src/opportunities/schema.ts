@@ -105,6 +105,29 @@ export const OpportunityRecord = Opportunity.extend({
 }).meta({ id: 'OpportunityRecord' });
 export type OpportunityRecord = z.infer<typeof OpportunityRecord>;
 
+export const OpportunityTotalsQuery = OpportunityListQuery.omit({ limit: true, offset: true });
+
+const OpportunityTotal = z
+  .object({
+    stageId: field(id().nullable(), 'The column of the pipeline; null for opportunities in none.'),
+    count: field(z.int32(), 'The number of opportunities.', 12),
+    budgets: z
+      .array(
+        z.object({
+          budgetCurrency: nullableText('The currency of the sums; null for budgets without one.', 'USD'),
+          budgetMin: nullableNumber('The sum of the lower limits; null if there is none.', 30_000),
+          budgetMax: nullableNumber('The sum of the upper limits; null if there is none.', 48_000),
+        }),
+      )
+      .describe('The sums of each currency in which there is a budget.'),
+  })
+  .meta({ id: 'OpportunityTotal' });
+export type OpportunityTotal = z.infer<typeof OpportunityTotal>;
+
+export const OpportunityTotals = z
+  .object({ data: z.array(OpportunityTotal).describe('One entry for each column that has opportunities.') })
+  .meta({ id: 'OpportunityTotals' });
+
 const count = () => integer().min(0, 'must be at least 0');
 
 export const OpportunityPut = z

@@ -1,5 +1,6 @@
 import { and, eq, getTableName, isNull, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
+import type { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
 import {
   apiKeys,
@@ -30,10 +31,11 @@ import {
   type Queries,
   qb,
   scopeTo,
+  teamMembers,
   unprepared,
   written,
 } from '../db/index.ts';
-import { ClosedOrganization, Organization } from './schema.ts';
+import { ClosedOrganization, Organization, type OrganizationListQuery } from './schema.ts';
 
 const RETENTION = sql.raw(`interval '30 days'`);
 
@@ -185,26 +187,33 @@ const allStatement = prepared('organizations.all', () =>
 export const allOrganizations = async (db: Queries): Promise<Organization[]> =>
   (await db.read(allStatement, {})).map((row) => parseJson(row.body));
 
-const listStatement = prepared(
+type OrganizationQuery = { limit: number; offset: number } & Record<'query' | 'userId', string | null>;
+
+/** An account is an active member of few organizations. */
+const listStatement = unprepared(
   'organizations.list',
-  (
-    $: Params<{ limit: number; offset: number }>,
-  ): SQL<{ text: string; total: number }> => sql`select total::float8, concat(
+  ($: Params<OrganizationQuery>): SQL<{ text: string; total: number }> => sql`with found as materialized (
+      select ${organizations.id} as found_id from ${organizations} where ${isFound}
+        and (${$.query}::text is null or fold_text(${organizations.name}) like contains_pattern(${$.query}))
+        and (${$.userId}::text is null or ${organizations.id} in (
+          select ${teamMembers.organizationId} from ${teamMembers}
+          where ${teamMembers.userId} = ${$.userId} and ${teamMembers.archivedAt} is null)))
+    select total::float8, concat(
     '{"data":[',
     (select string_agg(page.body::text, ',') from (
-      select ${jsonRow(view.fields)} as body from ${organizations} where ${isFound}
+      select ${jsonRow(view.fields)} as body from ${organizations} where ${organizations.id} in (select found_id from found)
       order by ${organizations.createdAt}, ${organizations.id}
       limit ${$.limit} offset ${$.offset}) page),
     '],"pagination":{"limit":', ${$.limit}::int, ',"offset":', ${$.offset}::int,
     ',"total":', total, '}}') as text
-    from (select count(*) as total from ${organizations} where ${isFound}) counted`,
+    from (select count(*) as total from found) counted`,
 );
 
 export async function listOrganizations(
   db: Queries,
-  query: { limit: number; offset: number },
+  { query = null, userId = null, ...page }: z.infer<typeof OrganizationListQuery>,
 ): Promise<PageJson<Organization>> {
-  const [row] = await db.read(listStatement, query);
+  const [row] = await db.read(listStatement, { ...page, query, userId });
   if (!row) throw new Error('Listing organizations returned no row.');
   return Object.assign(jsonOf<Page<Organization>>(row.text), { total: row.total });
 }

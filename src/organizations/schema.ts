@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, field, id, page, pageQuery, pathId, text } from '../contract/fields.ts';
+import { dateTime, field, id, page, pageQuery, pathId, text, textFilter } from '../contract/fields.ts';
 
 export const OrganizationParams = z.object({ organizationId: pathId('Id of the organization.') });
 
@@ -19,7 +19,11 @@ export type Organization = z.infer<typeof Organization>;
 
 export const OrganizationList = page(Organization).meta({ id: 'OrganizationList' });
 
-export const OrganizationListQuery = z.object(pageQuery());
+export const OrganizationListQuery = z.object({
+  ...pageQuery(),
+  query: textFilter('Text in the name, ignoring case and accents.'),
+  userId: textFilter('Organizations in which this account is an active team member.', 255),
+});
 
 export const OrganizationCreate = z
   .object({ name: text({ min: 1, max: 255 }) })

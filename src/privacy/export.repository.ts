@@ -53,9 +53,13 @@ export const CustomerExport = z
     ),
     conversations: z
       .array(
-        ConversationRecord.extend({
-          messages: z.array(ConversationMessageRecord).describe('All messages of the thread, oldest first.'),
-        }).meta({ id: 'ExportedConversation' }),
+        ConversationRecord.omit({ lastMessage: true })
+          .extend({
+            messages: z
+              .array(ConversationMessageRecord)
+              .describe('All messages of the thread, oldest first.'),
+          })
+          .meta({ id: 'ExportedConversation' }),
       )
       .describe('One for each thread, including every thread of a chain.'),
     sameContacts: sameContacts(),
@@ -88,8 +92,11 @@ const quotesStatement = unprepared('customers.export_quotes', ($: Params<Page>) 
   pageOf(quoteRecordView, quotesOf($), $),
 );
 
+/** The transcript has the last message. */
+const { lastMessage: _, ...threadFields } = conversationRecordView.fields;
+
 const threadsStatement = unprepared('customers.export_threads', ($: Params<Page>) =>
-  pageOf(conversationRecordView, threadsOf($), $),
+  pageOf({ ...conversationRecordView, fields: threadFields }, threadsOf($), $),
 );
 
 type MessagePage = {

@@ -2,7 +2,14 @@ import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import { isCertainlyUndone, type Json, type OrganizationScope, parseJson, toJson } from '../db/index.ts';
+import {
+  type Database,
+  isCertainlyUndone,
+  type Json,
+  type OrganizationScope,
+  parseJson,
+  toJson,
+} from '../db/index.ts';
 import type { FileLinks } from '../files/links.ts';
 import { type AttachmentDescription, acceptUploads, readUpload } from '../files/multipart.ts';
 import { type FileStorage, storageKey } from '../files/storage.ts';
@@ -18,9 +25,11 @@ import {
   recordAttachment,
   type StoredAttachment,
 } from './attachments.repository.ts';
-import { openQuote, quoteRecord } from './repository.ts';
+import { findQuote, openQuote, quoteRecord } from './repository.ts';
 import {
   DeletedQuoteAttachment,
+  PublicQuote,
+  PublicQuoteQuery,
   QuoteAttachment,
   QuoteAttachmentUpload,
   QuoteOpen,
@@ -42,6 +51,25 @@ export const quoteRecords = recordView({
   },
   functions: quoteRecord,
 });
+
+/** A public link names no organization. */
+export const publicQuoteRoutes: FastifyPluginCallbackZod<{ db: Database }> = (app, { db }, done) => {
+  app.get(
+    '/quotes',
+    {
+      config: { errorCodes: ['QUOTE_NOT_FOUND'] },
+      schema: {
+        operationId: 'findQuote',
+        summary: 'Find the quote of a public link',
+        description: 'The quote with this token, whatever its status, and its organization.',
+        querystring: PublicQuoteQuery,
+        response: { 200: json(PublicQuote, 'The quote.') },
+      },
+    },
+    async (request) => findQuote(db, request.query.token),
+  );
+  done();
+};
 
 export type QuoteRoutesOptions = { storage: FileStorage; links: FileLinks; now: () => number };
 

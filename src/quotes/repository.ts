@@ -11,6 +11,7 @@ import {
   contains,
   customerName,
   customers,
+  type Database,
   defineList,
   defineRecord,
   equals,
@@ -28,6 +29,7 @@ import {
   opportunities,
   organizationParam,
   type Params,
+  parseJson,
   prepared,
   qb,
   quotes,
@@ -35,9 +37,18 @@ import {
   recordIs,
   recordNotFound,
   type Stored,
+  toJson,
   written,
 } from '../db/index.ts';
-import { Quote, QuoteListQuery, QuotePut, QuoteRecord, QuoteRecordListQuery } from './schema.ts';
+import { scopeOf } from '../organizations/repository.ts';
+import {
+  type PublicQuote,
+  Quote,
+  QuoteListQuery,
+  QuotePut,
+  QuoteRecord,
+  QuoteRecordListQuery,
+} from './schema.ts';
 
 /** The current name, even if the customer is archived. */
 const derived = { customerName: named(customerName, customers, quotes.customerId) };
@@ -93,6 +104,32 @@ async function customerOfOpportunity(
   return locked?.customerId ?? null;
 }
 
+const lockTokenStatement = prepared(
+  'quotes.lock_token',
+  ($: Params<{ token: string }>) =>
+    sql`select pg_advisory_xact_lock(hashtextextended(concat('quote token ', ${$.token}::text), 0))`,
+);
+
+/** The quotes of all organizations with this token, archived or not. */
+const quotesOfTokenStatement = prepared('quotes.of_token', ($: Params<{ token: string }>) =>
+  qb
+    .select(as({ organizationId: quotes.organizationId, id: quotes.id }))
+    .from(quotes)
+    .where(eq(quotes.token, $.token)),
+);
+
+const tokenTaken = () =>
+  validationFailed([{ path: 'body.token', message: 'is already the token of another quote' }]);
+
+/**
+ * A lock, because a cluster has unique indexes by organization only.
+ * @throws VALIDATION_FAILED
+ */
+async function rejectTakenToken({ db }: OrganizationScope, token: string): Promise<void> {
+  await db.write(lockTokenStatement, { token });
+  if ((await db.read(quotesOfTokenStatement, { token })).length > 0) throw tokenTaken();
+}
+
 export const quoteRecord = defineRecord(quoteRecordView, {
   lists: {
     ...quoteLists,
@@ -101,20 +138,37 @@ export const quoteRecord = defineRecord(quoteRecordView, {
   },
   columns: columnsOf(QuotePut, quotes),
   fixed: ['token'],
-  taken: () => validationFailed([{ path: 'body.token', message: 'is already the token of another quote' }]),
+  taken: tokenTaken,
   insertOnly: ['openCount', 'firstOpenedAt', 'lastOpenedAt'],
   references: { opportunityId: liveOpportunities, customerId: liveCustomers },
-  complete: async (scope, input, stored) => ({
-    token: randomBase62(32),
-    publishedAt: stored?.publishedAt,
-    openCount: 0,
-    ...input,
-    customerId:
-      input.customerId === undefined
-        ? await customerOfOpportunity(scope, String(input.opportunityId), stored)
-        : input.customerId,
-  }),
+  complete: async (scope, input, stored) => {
+    if (!stored && input.token !== undefined) await rejectTakenToken(scope, String(input.token));
+    return {
+      token: randomBase62(32),
+      publishedAt: stored?.publishedAt,
+      openCount: 0,
+      ...input,
+      customerId:
+        input.customerId === undefined
+          ? await customerOfOpportunity(scope, String(input.opportunityId), stored)
+          : input.customerId,
+    };
+  },
 });
+
+/**
+ * The quote of a public link, which names no organization.
+ * @throws QUOTE_NOT_FOUND
+ */
+export async function findQuote(db: Database, token: string): Promise<Json<PublicQuote>> {
+  const found = await db.read(quotesOfTokenStatement, { token });
+  for (const { organizationId, id } of found) {
+    const scope = await scopeOf(db, organizationId, { isWrite: false });
+    const quote = parseJson(await quoteRecord.get(scope, id));
+    if (quote.archivedAt === null) return toJson({ ...quote, organizationId });
+  }
+  throw new ApiError('QUOTE_NOT_FOUND', { id: token });
+}
 
 /** Through its opportunity, if it has no customer itself. */
 const isOfErased = sql`exists (select from ${erasures}

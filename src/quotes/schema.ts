@@ -99,6 +99,15 @@ export const QuoteParams = z.object({ quoteId: pathId('Id of the quote.') });
 export const QuoteRecord = Quote.extend({ archivedAt: archivedAt() }).meta({ id: 'QuoteRecord' });
 export type QuoteRecord = z.infer<typeof QuoteRecord>;
 
+export const PublicQuote = QuoteRecord.extend({
+  organizationId: field(id(), 'The organization of the quote.'),
+}).meta({ id: 'PublicQuote' });
+export type PublicQuote = z.infer<typeof PublicQuote>;
+
+export const PublicQuoteQuery = z.object({
+  token: text({ min: 1, max: 255 }).describe('The token of a public link.'),
+});
+
 export const QuoteRecordListQuery = QuoteListQuery.extend({
   token: textFilter('The quote of this public link.', 255),
   archived: archivedFilter(),

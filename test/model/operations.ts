@@ -8,7 +8,7 @@ import {
   type Row,
   show,
 } from './organization.ts';
-import { attachmentsOf, list, listArchived, messagesOf } from './reads.ts';
+import { attachmentsOf, list, listArchived, messagesOf, totals } from './reads.ts';
 import {
   archive,
   attach,
@@ -24,6 +24,7 @@ import {
   open,
   patch,
   patchCustomer,
+  patchMessage,
   patchProduct,
   patchVariants,
   put,
@@ -258,6 +259,18 @@ export const OPERATIONS: Record<string, Operation> = {
       showMessage('ConversationMessageRecord', messageOf(organization, request) as Fields),
     status: (organization, request) => (messageOf(organization, request) ? 200 : 201),
   },
+  [`PATCH ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: {
+    kind: 'conversations',
+    needs: 'stored',
+    write: patchMessage,
+    current: (organization, request) => {
+      const stored = messageOf(organization, request);
+      return stored && showMessage('ConversationMessageRecord', stored);
+    },
+    response: (organization, request) =>
+      showMessage('ConversationMessageRecord', messageOf(organization, request) as Fields),
+  },
+  [`GET ${BELOW}/opportunities/totals`]: { response: totals },
   [`GET ${BELOW}/conversations/{conversationId}/messages`]: transcript('ConversationMessageRecord'),
   [`POST ${BELOW}/conversations/{conversationId}/messages`]: {
     kind: 'conversations',

@@ -99,6 +99,20 @@ const nameOf = (customer: Row | undefined): string | null =>
 const DAY = 24 * 3_600_000;
 export const RETENTION = 30 * DAY;
 
+/** The newest message of a thread; of the whole chain for its newest thread. */
+function lastMessageOf(thread: Row, { conversations, messages }: Organization): Fields | null {
+  const isOf = ({ conversationId }: Fields) =>
+    conversationId === thread.id ||
+    (thread.continuedBy === null && conversations[conversationId]?.chainId === thread.chainId);
+  const last = Object.values(messages)
+    .filter(isOf)
+    .toSorted((one, other) => one.createdAt.localeCompare(other.createdAt))
+    .at(-1);
+  if (!last) return null;
+  const { content, direction, messageType, createdAt } = last;
+  return { content: content.slice(0, 200), direction, messageType, createdAt };
+}
+
 /** Fields of responses that follow from other fields or records, archived records too. */
 const DERIVED: Partial<Record<Kind, (row: Row, organization: Organization) => Fields>> = {
   products: ({ archivedAt }) => ({
@@ -118,7 +132,10 @@ const DERIVED: Partial<Record<Kind, (row: Row, organization: Organization) => Fi
     temperature: row.temperatureOverride ?? row.temperature,
     agentTemperature: row.temperature,
   }),
-  conversations: (row, { customers }) => ({ customerName: nameOf(customers[row.customerId]) }),
+  conversations: (row, organization) => ({
+    customerName: nameOf(organization.customers[row.customerId]),
+    lastMessage: lastMessageOf(row, organization),
+  }),
   quotes: (row, { customers }) => ({ customerName: nameOf(customers[row.customerId]) }),
 };
 

@@ -150,6 +150,35 @@ export const listArchived = (
   return page(organization, kind, schema, query, [restorable, ['archivedAt', -1]]);
 };
 
+const sumOf = (values: (number | null)[]): number | null => {
+  const known = values.filter((value) => value !== null);
+  return known.length > 0 ? known.reduce((sum, value) => sum + value, 0) : null;
+};
+
+const groups = <Key extends string | null>(rows: Row[], keyOf: (row: Row) => Key): [Key, Row[]][] =>
+  [...Map.groupBy(rows, keyOf)].toSorted(([one], [other]) =>
+    one === null || other === null ? (one === null ? 1 : -1) : one < other ? -1 : 1,
+  );
+
+/** The opportunities of each stage, and the sums of their budgets by currency. */
+export const totals = (organization: Organization, { query }: Request): Fields => {
+  const found = visible(organization, 'opportunities').filter((row) =>
+    isFound('opportunities', row, query, organization),
+  );
+  const data = groups(found, ({ stageId }) => stageId).map(([stageId, rows]) => ({
+    stageId,
+    count: rows.length,
+    budgets: groups(rows, (row) => row.budgetCurrency)
+      .map(([budgetCurrency, same]) => ({
+        budgetCurrency,
+        budgetMin: sumOf(same.map(({ budgetMin }) => budgetMin)),
+        budgetMax: sumOf(same.map(({ budgetMax }) => budgetMax)),
+      }))
+      .filter(({ budgetMin, budgetMax }) => budgetMin !== null || budgetMax !== null),
+  }));
+  return { data };
+};
+
 export const attachmentsOf = ({ attachments }: Organization, quotes: readonly string[]): Fields[] =>
   Object.values(attachments)
     .filter(({ quoteId }) => quotes.includes(quoteId))

@@ -576,6 +576,15 @@ export const putMessages: Write = (organization, { id, childId, body, generated 
   return withTouched(withLatestMessage(counted, thread.chainId), isChanged ? [id] : []);
 };
 
+export const patchMessage: Write = (organization, request) => {
+  const { id, childId, body } = request;
+  const stored = organization.messages[`${id} ${childId}`];
+  if (!stored) return rejected(404, 'MESSAGE_NOT_FOUND');
+  const { conversationId: _, ...message } = stored;
+  const delivery = body.delivery === null ? null : { ...stored.delivery, ...body.delivery };
+  return putMessages(organization, { ...request, body: { ...message, ...body, delivery } });
+};
+
 /** Erasing a person. */
 
 const LEADING_DATE = /^\d{4}-\d\d-\d\d/;

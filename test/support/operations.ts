@@ -117,7 +117,9 @@ export async function populate(
   const newer = await conversation(agency, next, same.conversationId);
   await message(agency, older.id, { content: `Hola ${word}`, createdAt: minute(index) });
   const answer = { content: `Buenas ${word}`, createdAt: minute(60 + index) };
-  const reply = await message(agency, newer.id, answer, same.messageId);
+  const providerMessageId = `wamid.${word}.${index}`;
+  const delivery = { providerMessageId };
+  const reply = await message(agency, newer.id, { ...answer, delivery }, same.messageId);
   const published = { opportunityId: trip.id, title: `Oferta ${word}`, customerId, status: 'published' };
   const offer = await quote(agency, published, same.quoteId);
   const file = await attachment(agency, service.storage, offer.id, {
@@ -141,6 +143,8 @@ export async function populate(
     olderConversationId: older.id,
     conversationId: newer.id,
     messageId: reply.id,
+    providerMessageId,
+    token: offer.token,
     quoteId: offer.id,
     attachmentId: file.stored.id,
     apiKeyId,
@@ -158,7 +162,7 @@ export type Has = Awaited<ReturnType<typeof populate>>;
 
 export type Operation = {
   /** Query parameters that the walks send. */
-  query?: string;
+  query?: (has: Has) => string;
   /** A body that changes what `populate` created. Without it, the body has every field of the document. */
   body?: (has: Has) => Fields | FormData;
   /** Ids in its path that differ from those that `populate` returns under these names. */
@@ -237,9 +241,20 @@ const SPECIAL_REQUESTS: Record<string, Operation> = {
   [`POST ${BELOW}/customers/{customerId}/merge`]: {
     body: ({ twinCustomerId }) => ({ from: twinCustomerId }),
   },
-  [`PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: { body: outbound },
+  [`PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: {
+    // As populate: a message without its provider's id would not be found by it.
+    body: (has) => ({ ...outbound(has), delivery: { providerMessageId: has.providerMessageId } }),
+  },
+  [`PATCH ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: { body: outbound },
+  [`GET ${BELOW}/opportunities/totals`]: { change: `PUT ${BELOW}/opportunities/{opportunityId}` },
+  [`GET ${DASHBOARD}/quotes`]: {
+    query: ({ token }) => `token=${token}`,
+    change: `PATCH ${BELOW}/quotes/{quoteId}`,
+  },
   [`POST ${BELOW}/conversations/{conversationId}/messages`]: {
-    body: (has) => ({ data: [{ id: has.messageId, ...outbound(has) }] }),
+    body: (has) => ({
+      data: [{ id: has.messageId, ...outbound(has), delivery: { providerMessageId: has.providerMessageId } }],
+    }),
   },
   [`POST ${BELOW}/quotes/{quoteId}/attachments`]: {
     body: ({ word }) => {
@@ -338,7 +353,7 @@ export async function requestOf(name: string, has: Has, others: Partial<Has> = {
   const { query, body, ids } = OPERATIONS[name] ?? {};
   const inPath: Record<string, string> = { ...has, ...ids?.(has), ...others };
   const path = pathOf(name).replace(/\{(\w+)\}/g, (_, id) => inPath[id] ?? '');
-  const sent = { method: methodOf(name), path: query ? `${path}?${query}` : path };
+  const sent = { method: methodOf(name), path: query ? `${path}?${query(has)}` : path };
   const fields = body ? body(has) : wholeOf(name, has);
   if (!(fields instanceof FormData)) return { ...sent, ...(fields && { body: fields }) };
   const encoded = new Response(fields);
@@ -409,6 +424,11 @@ const ofCustomer: Filter = { loaded: recordId('customer', LARGE, 7), isSelective
 
 /** Parameters that do not compare one field with a value: test/finding.test.ts. */
 export const FINDING = ['contact', 'contactType', 'ids', 'mergedInto', 'token', 'userId'];
+
+/** Filters that a list has in the dashboard API only. */
+const DASHBOARD_FILTERS: Record<string, Record<string, Filter>> = {
+  '/conversations': { controlledBy: { values: ['Agent', 'Lucía'], loaded: 'agent' } },
+};
 
 /** What does not follow from the documents. */
 const LISTED: Record<string, Partial<List>> = {
@@ -563,19 +583,22 @@ const archiving =
     return made;
   };
 
-/** The lists of the dashboard that have pages: those of /v1, others without filters, and those of archived records. */
+/** The lists of the dashboard that have pages, except that of organizations: those of /v1, others without filters, and those of archived records. */
 export const DASHBOARD_LISTS: Record<
   string,
   Pick<List, 'make' | 'filters' | 'searched'>
 > = Object.fromEntries(
   operationsOf(INTERNAL)
-    .filter(isPaged)
+    .filter((documented) => isPaged(documented) && documented.path.startsWith(BELOW))
     .flatMap(({ name, path, operation }) => {
       const [, found] =
         Object.entries(LISTS).find(([listed, { creates }]) =>
           [recordsOf(creates), pathOf(listed)].map(below).includes(path),
         ) ?? [];
-      const list = found ?? { make: stage, filters: {}, searched: {} };
+      const own = DASHBOARD_FILTERS[path.replace(BELOW, '')];
+      const list = found
+        ? { ...found, filters: { ...found.filters, ...own } }
+        : { make: stage, filters: {}, searched: {} };
       if (!operation.parameters?.some((parameter) => parameter.name === 'archived')) return [[name, list]];
       const { make, filters, searched } = list;
       const records = found ? recordsOf(found.archive ?? '') : path;

@@ -211,9 +211,8 @@ const liveTotal = (resource: string, value?: Placeholder): SQL =>
     where ${ofOrganization(liveCounts)} and ${liveCounts.resource} = ${sql.raw(`'${resource}'`)}
       ${value ? sql`and ${liveCounts.value} = ${value}` : sql``}`;
 
-/** Each set of filters has its own statements, so that PostgreSQL plans them for the right index. */
-export function defineList<T, Query extends z.ZodObject>(view: View<T>, options: ListOptions<Query>) {
-  const { name = `${tableName(view)}.list`, order } = options;
+/** The records that the filters of a list find. */
+function defineFilters<T, Query extends z.ZodObject>(view: View<T>, options: ListOptions<Query>) {
   const { table, visible, searchDocument } = view;
   type ActiveFilters = readonly [string, Filter][];
   const parameters = Object.entries(options.filters) as [FilterName<Query>, Filter][];
@@ -227,10 +226,6 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     ]),
   ]);
 
-  const orderBy = sql.join(
-    order.map(({ field, direction }) => sql`${columnOf(table, field)} ${sql.raw(direction)}`),
-    sql`, `,
-  );
   const condition =
     (of: TenantTable) =>
     ([filter, { field, where }]: [string, Filter]): SQL =>
@@ -251,6 +246,40 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     // Only visible records have search documents, so these can be counted instead.
     return { where: both, counted: others.length === 0 ? documents : sql`${table} where ${both}` };
   }
+
+  function boundValue({ field, where, value }: Filter, requested: unknown): unknown {
+    if (value) return value(requested as string);
+    return where === isEqual && is(columnOf(table, field, view.searchedText), PgUUID)
+      ? idOrNull(requested as string)
+      : requested;
+  }
+
+  /** The filters of a request, by the names of their forms, and the values that they bind. */
+  function activeIn(query: Partial<z.infer<Query>>) {
+    const values: Record<string, unknown> = {};
+    for (const [parameter, filter] of parameters) {
+      const requested: unknown = query[parameter];
+      if (requested === undefined) continue;
+      const form = filter.formOf?.(requested as string);
+      values[formName(parameter, form)] = boundValue((form && filter.forms?.[form]) || filter, requested);
+    }
+    return { names: Object.keys(values), values };
+  }
+
+  return { filters, matching, activeIn };
+}
+
+/** Each set of filters has its own statements, so that PostgreSQL plans them for the right index. */
+export function defineList<T, Query extends z.ZodObject>(view: View<T>, options: ListOptions<Query>) {
+  const { name = `${tableName(view)}.list`, order } = options;
+  const { table } = view;
+  const { filters, matching, activeIn } = defineFilters(view, options);
+  type ActiveFilters = typeof filters;
+
+  const orderBy = sql.join(
+    order.map(({ field, direction }) => sql`${columnOf(table, field)} ${sql.raw(direction)}`),
+    sql`, `,
+  );
 
   // The SQL also has MAX_LIMIT as a constant, and a first page has no offset: with parameters alone, PostgreSQL would
   // estimate a tenth of the table, and plan again at each run.
@@ -307,28 +336,13 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   statementsFor(['offset']);
   for (const [filter] of filters) statementsFor([filter]);
 
-  function boundValue({ field, where, value }: Filter, requested: unknown): unknown {
-    if (value) return value(requested as string);
-    return where === isEqual && is(columnOf(table, field), PgUUID)
-      ? idOrNull(requested as string)
-      : requested;
-  }
-
   return async (
     { db, organizationId }: OrganizationScope,
     query: z.infer<Query> & { limit: number; offset: number },
   ): Promise<PageJson<T>> => {
     if (query.limit > MAX_LIMIT) throw new RangeError(`${name} has pages of ${MAX_LIMIT} rows at most.`);
-    const values: Values = { organizationId, limit: query.limit, offset: query.offset };
-    const names: string[] = [];
-    for (const [parameter, filter] of parameters) {
-      const requested: unknown = query[parameter];
-      if (requested === undefined) continue;
-      const form = filter.formOf?.(requested as string);
-      const name = formName(parameter, form);
-      values[name] = boundValue((form && filter.forms?.[form]) || filter, requested);
-      names.push(name);
-    }
+    const { names, values: sent } = activeIn(query);
+    const values: Values = { ...sent, organizationId, limit: query.limit, offset: query.offset };
     const statements = statementsFor(query.offset > 0 ? [...names, 'offset'] : names);
 
     const rows = await db.read(statements.page, values);
@@ -340,5 +354,34 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     const end = `],"pagination":{"limit":${query.limit},"offset":${query.offset},"total":${total}}}`;
     const bodies = rows.map(({ body }) => body);
     return Object.assign(jsonList<Page<T>>(bodies, end), { total });
+  };
+}
+
+/**
+ * A list without pages, of rows that summarize what the filters of another list find.
+ * @param summarize selects `body`, from the table where the condition is true
+ */
+export function defineSummary<T, Row, Query extends z.ZodObject>(
+  view: View<T>,
+  options: ListOptions<Query>,
+  summarize: (where: SQL) => SQL<{ body: Json<Row> }>,
+) {
+  const { filters, matching, activeIn } = defineFilters(view, options);
+  const statementFor = statementsBySet((names: readonly string[], isFurther) => {
+    const { where } = matching(filters.filter(([filter]) => names.includes(filter)));
+    const name = nameOfParts([`${tableName(view)}.summary`, ...names]);
+    return unprepared(name, (_: Params<Values>) => summarize(where), { isFurther });
+  });
+  return async (
+    { db, organizationId }: OrganizationScope,
+    query: Partial<z.infer<Query>>,
+  ): Promise<Json<{ data: Row[] }>> => {
+    const { names, values } = activeIn(query);
+    const statement = statementFor(names);
+    const rows = await db.read(statement, { ...values, organizationId, limit: 0, offset: 0 });
+    return jsonList(
+      rows.map(({ body }) => body),
+      ']}',
+    );
   };
 }

@@ -1,0 +1,24 @@
+import type { FastifyInstance } from 'fastify';
+import { validationFailed } from '../contract/errors.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who of the agency acts, as the dashboard names them. */
+    actor?: string;
+  }
+}
+
+const MAX_LENGTH = 64;
+
+/** Puts `X-Actor` into the log line of the request. */
+export function readActor(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const actor = request.headers['x-actor']?.toString();
+    if (actor !== undefined && actor.length > MAX_LENGTH)
+      return done(
+        validationFailed([{ path: 'header.x-actor', message: `must have at most ${MAX_LENGTH} characters` }]),
+      );
+    if (actor) request.actor = actor;
+    done();
+  });
+}
