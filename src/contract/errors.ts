@@ -138,7 +138,11 @@ const ERRORS = {
   PIPELINE_STAGE_NOT_FOUND: notFound('pipeline stage'),
   QUOTE_ATTACHMENT_NOT_FOUND: notFound('quote attachment'),
   CUSTOMER_CONTACT_NOT_FOUND: notFound('customer contact'),
-  MESSAGE_NOT_FOUND: notFound('message'),
+  // Its id may be the provider's.
+  MESSAGE_NOT_FOUND: {
+    ...notFound('message'),
+    message: ({ id }: { id: string }) => `The message ${JSON.stringify(id.slice(0, 64))} does not exist.`,
+  },
   CUSTOMER_CONTACT_CONFLICT: kind<readonly TakenContact[] | 'unnamed'>({
     status: 409,
     meaning: 'A contact belongs to another customer; `details` names that customer.',

@@ -352,7 +352,7 @@ export async function reportDelivery(
   { status, statusAt = new Date().toISOString() }: DeliveryReport,
 ): Promise<Json<ConversationMessageRecord>> {
   const { db, organizationId } = scope;
-  if (name().safeParse(providerMessageId).success)
+  if (status !== undefined && name().safeParse(providerMessageId).success)
     await db.write(reportStatement, { organizationId, providerMessageId, status, statusAt });
   return lockReported(scope, providerMessageId);
 }

@@ -247,7 +247,9 @@ export type ConversationMessageUpdate = z.infer<typeof ConversationMessageUpdate
 
 export const DeliveryReport = z
   .object({
-    status: text({ min: 1, max: 255 }).meta({ examples: ['read'] }),
+    status: text({ min: 1, max: 255 })
+      .optional()
+      .meta({ examples: ['read'] }),
     statusAt: timestamp()
       .optional()
       .describe('When the message got this status, as the provider says. Default: now.'),

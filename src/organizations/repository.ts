@@ -211,9 +211,9 @@ const listStatement = unprepared(
 
 export async function listOrganizations(
   db: Queries,
-  { query = null, userId = null, ...page }: z.infer<typeof OrganizationListQuery>,
+  { query, userId, ...page }: z.infer<typeof OrganizationListQuery>,
 ): Promise<PageJson<Organization>> {
-  const [row] = await db.read(listStatement, { ...page, query, userId });
+  const [row] = await db.read(listStatement, { ...page, query: query ?? null, userId: userId ?? null });
   if (!row) throw new Error('Listing organizations returned no row.');
   return Object.assign(jsonOf<Page<Organization>>(row.text), { total: row.total });
 }

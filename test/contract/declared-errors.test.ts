@@ -22,7 +22,7 @@ import {
 import { buildDashboard, TOKEN } from '../support/dashboard.ts';
 import { appOf } from '../support/instance.ts';
 import { type Has, populate } from '../support/operations.ts';
-import { customer, type Fields, type Make, member, quote, stage } from '../support/records.ts';
+import { conversation, customer, type Fields, type Make, member, quote, stage } from '../support/records.ts';
 import { type Agency, ask, type Reply, useService } from '../support/service.ts';
 
 /**
@@ -146,6 +146,8 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   },
   PIPELINE_STAGE_KEY_TAKEN: taken('pipelineStageId', stage, { key: 'negotiation' }, pipelineStageRecord),
   TEAM_MEMBER_USER_TAKEN: taken('teamMemberId', member, { userId: 'user_81' }, teamMemberRecord),
+  MESSAGE_NOT_FOUND: async (send, agency) =>
+    send({ ids: { conversationId: (await conversation(agency)).id } }),
   QUOTE_NOT_PUBLISHED: async (send, agency) => send({ ids: { quoteId: (await quote(agency)).id } }),
   CUSTOMER_CONTACT_NOT_FOUND: async (send, agency) =>
     send({ ids: { customerId: (await customer(agency)).id } }),
@@ -233,7 +235,8 @@ const sender =
     const to = path.replace(/\{(\w+)\}/g, (_, name) => known[name] ?? randomUUID());
     const query = new URLSearchParams(headers.prefer && { unknown: '1' });
     for (const { name, in: place, required, schema } of operation.parameters ?? [])
-      if (place === 'query' && required) query.set(name, (schema.enum as string[])[0] ?? '');
+      if (place === 'query' && required)
+        query.set(name, (schema.enum as string[] | undefined)?.[0] ?? randomUUID());
     await prepare?.(to);
     const example = change.body === undefined ? exampleBody(operation) : { body: change.body };
     const secret = key === undefined ? { public: agency.key, dashboard: TOKEN }[api] : key;

@@ -108,7 +108,7 @@ const eachFieldAlone = (): Step[] =>
       Object.entries(fieldArbitraries(name)).flatMap(([field, value], seed) => {
         const ids = [
           ...(kind ? [kind] : []),
-          ...(name.includes('{contactId}') ? ['contact' as const] : []),
+          ...(['contact', 'message'] as const).filter((child) => name.includes(`{${child}Id}`)),
         ].map(first);
         const values = fc.uniqueArray(value, { minLength: 2, maxLength: 2, selector: JSON.stringify });
         const [bodies = []] = fc.sample(values, { seed, numRuns: 1 });

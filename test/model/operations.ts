@@ -44,6 +44,8 @@ export type Operation = {
   kind?: Kind;
   /** Any other record is not found. */
   needs?: 'active' | 'stored';
+  /** Whether the record of the second id is missing. */
+  missing?: (organization: Organization, request: Request) => Rejection | undefined;
   /** The record that If-Match is about. */
   current?: Read;
   /** Without it, nothing changes. */
@@ -262,6 +264,8 @@ export const OPERATIONS: Record<string, Operation> = {
   [`PATCH ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: {
     kind: 'conversations',
     needs: 'stored',
+    missing: (organization, request) =>
+      messageOf(organization, request) ? undefined : rejected(404, 'MESSAGE_NOT_FOUND'),
     write: patchMessage,
     current: (organization, request) => {
       const stored = messageOf(organization, request);
@@ -289,11 +293,11 @@ export function rejectedByClosed(name: string): Rejection | undefined {
   return name.startsWith('GET') ? undefined : rejected(409, 'ORGANIZATION_CLOSED');
 }
 
-function notFound({ kind, needs }: Operation, organization: Organization, { id }: Request) {
+function notFound({ kind, needs, missing }: Operation, organization: Organization, request: Request) {
   if (!kind || !needs) return undefined;
-  const row = organization[kind][id];
+  const row = organization[kind][request.id];
   const isFound = row && (needs === 'stored' || row.archivedAt === null);
-  return isFound ? undefined : rejected(404, NOT_FOUND[kind]);
+  return isFound ? missing?.(organization, request) : rejected(404, NOT_FOUND[kind]);
 }
 
 /** The record that an entity tag of this request names. */

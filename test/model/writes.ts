@@ -578,8 +578,7 @@ export const putMessages: Write = (organization, { id, childId, body, generated 
 
 export const patchMessage: Write = (organization, request) => {
   const { id, childId, body } = request;
-  const stored = organization.messages[`${id} ${childId}`];
-  if (!stored) return rejected(404, 'MESSAGE_NOT_FOUND');
+  const stored = organization.messages[`${id} ${childId}`] as Fields;
   const { conversationId: _, ...message } = stored;
   const delivery = body.delivery === null ? null : { ...stored.delivery, ...body.delivery };
   return putMessages(organization, { ...request, body: { ...message, ...body, delivery } });

@@ -185,9 +185,12 @@ export function contractOf(document: Document): (response: Response) => void {
   ajv.addSchema({ $id: 'document', components: closed(document.components) });
   const operations = operationsOf(document).map(({ method, path, operation }) => ({
     method,
+    path,
     pattern: new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/]*')}$`),
     operation,
   }));
+  // As a router does: what is written out goes before an id.
+  operations.sort((one, other) => one.path.split('{').length - other.path.split('{').length);
   const validators = new Map<string, ReturnType<typeof ajv.compile>>();
 
   return (response) => {

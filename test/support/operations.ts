@@ -117,7 +117,7 @@ export async function populate(
   const newer = await conversation(agency, next, same.conversationId);
   await message(agency, older.id, { content: `Hola ${word}`, createdAt: minute(index) });
   const answer = { content: `Buenas ${word}`, createdAt: minute(60 + index) };
-  const providerMessageId = `wamid.${word}.${index}`;
+  const providerMessageId = same.providerMessageId ?? `wamid.${newId()}`;
   const delivery = { providerMessageId };
   const reply = await message(agency, newer.id, { ...answer, delivery }, same.messageId);
   const published = { opportunityId: trip.id, title: `Oferta ${word}`, customerId, status: 'published' };

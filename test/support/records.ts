@@ -52,7 +52,11 @@ export const opportunity = ({ scope }: Agency, fields: Fields = {}, id = newId()
 
 export const conversation = ({ scope }: Agency, fields: Fields = {}, id = newId()) => {
   const preset = { channel: 'whatsapp', contact: '+525512345678' };
-  return shown(putConversation(scope, id, ConversationPut.parse({ ...preset, ...fields })), 'rotatedFrom');
+  return shown(
+    putConversation(scope, id, ConversationPut.parse({ ...preset, ...fields })),
+    'rotatedFrom',
+    'lastMessage',
+  );
 };
 
 export const message = ({ scope }: Agency, conversationId: string, fields: Fields = {}, id = newId()) => {
