@@ -122,12 +122,13 @@ const tokenTaken = () =>
   validationFailed([{ path: 'body.token', message: 'is already the token of another quote' }]);
 
 /**
- * A lock, because a cluster has unique indexes by organization only.
+ * A lock for the tokens of other organizations, because a cluster has unique indexes by organization only.
  * @throws VALIDATION_FAILED
  */
-async function rejectTakenToken({ db }: OrganizationScope, token: string): Promise<void> {
+async function rejectTakenToken({ db, organizationId }: OrganizationScope, token: string): Promise<void> {
   await db.write(lockTokenStatement, { token });
-  if ((await db.read(quotesOfTokenStatement, { token })).length > 0) throw tokenTaken();
+  const found = await db.read(quotesOfTokenStatement, { token });
+  if (found.some((quote) => quote.organizationId !== organizationId)) throw tokenTaken();
 }
 
 export const quoteRecord = defineRecord(quoteRecordView, {
