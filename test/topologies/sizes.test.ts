@@ -230,7 +230,9 @@ async function endure(kind: Kind, reading: Reading, of: Large[], count: number) 
   const memory = await boundMemory(LIMIT_MIB * KIB * KIB);
   const environment = { DATABASE_URL: database.url, DATA_DIR: await temporaryFolder(), LOG_LEVEL: 'warn' };
   const instance = await openInstance(environment, memory.start);
-  const front = await startFront([instance]);
+  // With a single instance, nginx would not take it out.
+  const others = kind === 'headers' ? [await openInstance(environment), await openInstance(environment)] : [];
+  const front = await startFront([instance, ...others]);
   await statusOf(front.port);
   const stop = attack(front, kind, reading, of, count);
   await pause(1_000);
