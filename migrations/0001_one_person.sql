@@ -182,6 +182,7 @@ begin
       is_locked := true;
       continue;
     end if;
+    exit when coalesce(owner, new.customer_id) is null;
     select public.name_contact(contacts, array_position(contact_keys, sent) - 1,
       contacts -> (array_position(contact_keys, sent) - 1) -> 'id', to_json(new.contact_name))
     into named from public.customers

@@ -287,7 +287,11 @@ test('the chat of an archived customer stays its own; restored, its contact has 
   for (const index of [0, 1, 2]) await put(index, 'Ana');
   for (const { id } of ana.contacts)
     await call.patch(`/customers/${ana.id}/contacts/${id}`, { displayName: 'Anita' });
+  const sms = { channel: 'sms', contact: '5512' };
+  const other = `/conversations/${randomUUID()}`;
+  await call.put(other, { ...sms, customerId: ana.id });
   await agency.delete(`/v1/customers/${ana.id}`);
+  expect((await call.put(other, sms)).body.customerId).toBe(ana.id);
   // The first chat goes on, the second is renamed, and the third contact has a new chat.
   expect((await put(0, 'Ana')).body.customerId).toBe(ana.id);
   await put(1, 'Ana Sofía');
@@ -295,5 +299,5 @@ test('the chat of an archived customer stays its own; restored, its contact has 
   const restored = (await call.post(`/customers/${ana.id}/restore`)).body;
   const names = restored.contacts.map(({ displayName }: { displayName: string }) => displayName);
   expect(names).toEqual(['Anita', 'Ana Sofía', 'Ana Peña']);
-  expect((await agency.get(`/v1/conversations?customerId=${ana.id}`)).body.pagination.total).toBe(4);
+  expect((await agency.get(`/v1/conversations?customerId=${ana.id}`)).body.pagination.total).toBe(5);
 });
