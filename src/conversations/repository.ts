@@ -75,6 +75,7 @@ const conversationLists = {
     ...recordFilters,
     activityState: equals('activityState'),
     channel: equals('channel'),
+    // Lateral, and with an offset, for the reason of `ofContacts`.
     contact: {
       field: 'chainId',
       where: (chainId: PgColumn | SQL, keys: Placeholder) => sql`${chainId} = any(array(

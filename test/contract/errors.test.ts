@@ -189,14 +189,24 @@ describe('a body that cannot be read gets the body of an error, and changes noth
   });
 });
 
-test('a DELETE needs no body, accepts JSON, and rejects a malformed body', async () => {
+test('a DELETE needs no body, whatever its content type; it accepts JSON, and rejects any other body', async () => {
   const remove = async (headers: Record<string, string>, body = '') => {
     const { id } = (await agency.post('/v1/customers', { contacts: [contact()] })).body;
     const all = { 'x-api-key': agency.key, ...headers };
     return exchange(port, requestBytes('DELETE', `/v1/customers/${id}`, all, body));
   };
   expect(await remove({})).toMatchObject({ status: 200 });
-  expect(await remove({ ...JSON_HEADERS, 'Content-Length': '0' })).toMatchObject({ status: 200 });
+  for (const type of [
+    'application/json',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data',
+    'x',
+  ])
+    for (const length of [{}, { 'Content-Length': '0' }])
+      expect(await remove({ 'Content-Type': type, ...length }), type).toMatchObject({ status: 200 });
+  const { error } = JSON.parse((await remove({ 'Content-Type': 'text/plain' }, 'x'))?.text ?? '');
+  expect(error.message).toContain('must be JSON, and be sent with Content-Type: application/json');
   expect(await remove(JSON_HEADERS, '{}')).toMatchObject({ status: 200 });
   expectError(await remove(JSON_HEADERS, '{'), NOT_JSON);
 });

@@ -220,10 +220,11 @@ const STEPS: readonly Step[] = [
   },
   {
     what: 'conversations',
-    sql: `insert into conversations (organization_id, id, channel, contact, contact_name, customer_id, activity_state, controlled_by,
+    sql: `insert into conversations (organization_id, id, channel, contact, contact_key, contact_name, customer_id, activity_state, controlled_by,
         language, rotated_from, continued_by, chain_id, message_count, last_message_at, created_at, updated_at)
       select ${id('organization', 'org')}, ${id('conversation')}, channel,
         case when channel = 'whatsapp' then bench.whatsapp(customer) else bench.email(org, customer) end,
+        case when channel = 'whatsapp' then bench.whatsapp_key(customer) else bench.email(org, customer) end,
         bench.first_name(org, customer) || case when bench.chance(20, org, first, 136) then ' y familia' else '' end
           || case when first % 400000 = 7 then ' Zafiro' else '' end,
         ${id('customer', 'customer')},

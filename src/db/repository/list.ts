@@ -133,7 +133,7 @@ export const recordFilters = {
   createdBefore: plannedEachTime(before('createdAt')),
   ids: {
     field: 'id',
-    // Not `any(ids)`: PostgreSQL would plan for the length of the array at each run.
+    // Not `any(ids)`: for a few ids, PostgreSQL would plan at each run, which takes three times as long. For 100 it makes no difference.
     where: (id, ids) => sql`${id} = any(array(select unnest(${ids}::uuid[])))`,
     value: idsOf,
     isTotalLater: true,
