@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { getTableName, sql } from 'drizzle-orm';
 import { ApiError } from '../contract/errors.ts';
 import {
   archivedOf,
@@ -25,7 +25,6 @@ import {
   newId,
   type OrganizationScope,
   products,
-  tableName,
   type View,
 } from '../db/index.ts';
 import { RETENTION_DAYS } from './retention.ts';
@@ -77,7 +76,7 @@ export const listCatalogProducts = defineList(productView, lists);
 const columns = columnsOf(CatalogProductRecordUpdate, products);
 
 /** The functions throw CATALOG_PRODUCT_NOT_FOUND; those that write VALIDATION_FAILED if the product would be too large. */
-function defineProducts<T extends CatalogProduct>(view: View<T>, name = tableName(view)) {
+function defineProducts<T extends CatalogProduct>(view: View<T>, name = getTableName(view.table)) {
   const get = defineGet(view, `${name}.get`);
   const patch = defineBoundedUpdate(view, 'product', columns, name);
   const insert = defineCreate(view, columns, `${name}.create`);

@@ -1,4 +1,4 @@
-import { and, eq, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableName, or, type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { jsonBytes, MAX_BYTES, sizeError } from '../../rules/record-size.ts';
 import { ApiError, validationFailed } from '../contract/errors.ts';
@@ -32,7 +32,6 @@ import {
   type RecordKey,
   recordNotFound,
   sentRows,
-  tableName,
   threads,
   whatsappMessages,
 } from '../db/index.ts';
@@ -68,7 +67,7 @@ function defineStore(table: MessageTable, delivery: Columns) {
   const { id: _id, createdAt: _createdAt, ...others } = sent;
   const inserted: Columns = { ...others, createdAt: table.createdAt };
   const shown = Object.fromEntries(Object.entries(inserted).filter(([field]) => !(field in delivery)));
-  const name = tableName({ table });
+  const name = getTableName(table);
   const ofThread = ($: Params<ThreadKey>) =>
     and(ofOrganization(table, $), eq(table.conversationId, $.conversationId));
   const fieldNames = Object.keys(ConversationMessageRecord.shape.delivery.shape);

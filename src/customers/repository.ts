@@ -1,4 +1,4 @@
-import { and, eq, exists, isNotNull, or, sql } from 'drizzle-orm';
+import { and, eq, exists, getTableName, isNotNull, or, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { ApiError } from '../contract/errors.ts';
 import {
@@ -35,7 +35,6 @@ import {
   type RecordKey,
   recordIs,
   storedOf,
-  tableName,
   type View,
 } from '../db/index.ts';
 import {
@@ -136,7 +135,7 @@ const withMergedHint =
     });
 
 /** The functions throw CUSTOMER_NOT_FOUND; those that write CUSTOMER_CONTACT_CONFLICT, and VALIDATION_FAILED if the customer would be too large. */
-function defineCustomers<T extends Customer>(view: View<T>, name = tableName(view)) {
+function defineCustomers<T extends Customer>(view: View<T>, name = getTableName(view.table)) {
   const get = withMergedHint(defineGet(view, `${name}.get`));
   const lockRow = defineLockedGet(view, `${name}.get`);
   const insert = defineCreate(view, customerColumns, `${name}.create`);

@@ -1,4 +1,8 @@
 /** The only door: nobody outside db/ imports past it. */
+
+export * from './fields.ts';
+export * from './ids.ts';
+export * from './json.ts';
 export { type Database, type DatabaseOptions, openDatabase } from './pool/client.ts';
 export * from './pool/errors.ts';
 export * from './pool/scope.ts';
@@ -8,18 +12,13 @@ export * from './repository/bounded.ts';
 export * from './repository/get.ts';
 export * from './repository/list.ts';
 export * from './repository/put.ts';
-export * from './repository/view.ts';
 export * from './repository/write.ts';
 export * from './server/distribute.ts';
 export * from './server/embedded.ts';
 export * from './server/migrate.ts';
 export * from './server/pending-lists.ts';
 export * from './server/readiness.ts';
-export * from './sql/field-columns.ts';
-export * from './sql/ids.ts';
-export * from './sql/json.ts';
-export * from './sql/row.ts';
-export * from './sql/statement.ts';
+export * from './statement.ts';
 export * from './tables/index.ts';
 export * from './tables/owned.ts';
-export type { Resource, TenantTable } from './tables/resource.ts';
+export { type Resource, recordNotFound, type TenantTable } from './tables/resource.ts';

@@ -10,8 +10,8 @@ import {
 } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { type PgColumn, type PgTable, PgTimestampString } from 'drizzle-orm/pg-core';
-import type { Json } from './sql/json.ts';
-import type { Params } from './sql/statement.ts';
+import type { Json } from './json.ts';
+import type { Params } from './statement.ts';
 import type { Resource, TenantTable } from './tables/resource.ts';
 
 /** Drizzle's query builder. It has no connection: pool/ sends the statements that it composes. */
@@ -21,6 +21,10 @@ type Source = PgColumn | SQL;
 
 /** The source of each field of a response, in the response's order. */
 export type Fields<T> = { readonly [Name in keyof T]-?: Source };
+
+export type View<T, Table extends TenantTable = TenantTable> = Resource<Table> & {
+  readonly fields: Fields<T>;
+};
 
 /** A timestamp as `2026-11-21T08:25:00.123Z`. */
 export const isoTime = (timestamp: Source): SQL<string> =>

@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { getTableName, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import {
   activeStages,
@@ -17,7 +17,6 @@ import {
   products,
   type Resource,
   type TenantTable,
-  tableName,
 } from '../db/index.ts';
 
 /** A value that the organization uses for a field; for an id also its name. */
@@ -67,7 +66,7 @@ function ofColumn(resource: Resource, column: PgColumn, order: PgColumn): KnownV
     select ${column} from ${table} where ${table.organizationId} = ${$.organizationId} and ${visible} and ${after}
     order by ${column} limit 1`;
   return knownValues(
-    `${tableName(resource)}_${column.name}`,
+    `${getTableName(resource.table)}_${column.name}`,
     ($) => sql`
       with recursive known(value) as (
         (${first($, sql`${column} is not null`)})
@@ -91,7 +90,7 @@ function ofEntries(
 ): KnownValues {
   const { searchDocument } = resource;
   return knownValues(
-    `${tableName(resource)}_${column.name}`,
+    `${getTableName(resource.table)}_${column.name}`,
     ($) => sql`
       select entry as value from (${newest(resource, $, column, order)}) newest cross join unnest(newest.value) entry
       group by entry order by count(*) desc, entry limit ${MOST}`,

@@ -1,4 +1,4 @@
-import { and, eq, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableName, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { alias, type PgColumn, type PgTable } from 'drizzle-orm/pg-core';
 import { customerColumns } from '../customers/repository.ts';
 import {
@@ -23,7 +23,6 @@ import {
   quoteAttachments,
   quotes,
   type RecordKey,
-  tableName,
   unprepared,
   whatsappMessages,
 } from '../db/index.ts';
@@ -66,7 +65,7 @@ function defineStore(table: typeof whatsappMessages | typeof channelMessages, ..
   const list = (each: (column: PgColumn) => SQL, separator: SQL) => sql.join(texts.map(each), separator);
   const message = sql`(${table.conversationId}, ${table.id})`;
   const isLeft = sql`(${table.content} <> '' or ${list((column) => sql`${column} is not null`, sql` or `)})`;
-  const name = tableName({ table });
+  const name = getTableName(table);
   return {
     /** The last message of a slice; none if that slice is the last one. */
     findEnd: unprepared(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newId } from '../../src/db/sql/ids.ts';
+import { newId } from '../../src/db/index.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { recomputeContactKeys } from '../../src/jobs/recompute-contact-keys.ts';
 import { useDashboard } from '../support/dashboard.ts';

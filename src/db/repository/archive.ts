@@ -1,14 +1,24 @@
 import { and, getTableName, isNotNull, lt, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
+import { isId } from '../ids.ts';
+import { type Json, parseJson } from '../json.ts';
 import type { OrganizationScope, Queries } from '../pool/scope.ts';
-import { as, type Fields, type Ids, keyIn, keyIs, qb, type RecordKey, recordIs, written } from '../query.ts';
-import { isId } from '../sql/ids.ts';
-import { type Json, parseJson } from '../sql/json.ts';
-import { type Params, prepared, unprepared } from '../sql/statement.ts';
-import type { Resource, TenantTable } from '../tables/resource.ts';
+import {
+  as,
+  type Fields,
+  type Ids,
+  keyIn,
+  keyIs,
+  qb,
+  type RecordKey,
+  recordIs,
+  type View,
+  written,
+} from '../query.ts';
+import { type Params, prepared, unprepared } from '../statement.ts';
+import { type Resource, recordNotFound, type TenantTable } from '../tables/resource.ts';
 import { defineList, type ListOptions, newestFirst } from './list.ts';
-import { recordNotFound, type View } from './view.ts';
 
 type ArchivableTable = TenantTable & { archivedAt: PgColumn };
 

@@ -1,12 +1,11 @@
-import { sql } from 'drizzle-orm';
+import { getTableName, sql } from 'drizzle-orm';
 import { jsonBytes, MAX_BYTES, sizeError } from '../../../rules/record-size.ts';
 import { ApiError, validationFailed } from '../../contract/errors.ts';
+import type { Columns, Storable } from '../fields.ts';
+import { type Json, parseJson } from '../json.ts';
 import { inTransaction, type OrganizationScope } from '../pool/scope.ts';
-import type { Columns } from '../sql/field-columns.ts';
-import { type Json, parseJson } from '../sql/json.ts';
-import type { Storable } from '../sql/row.ts';
+import type { View } from '../query.ts';
 import { defineGet, defineLockedGet } from './get.ts';
-import { tableName, type View } from './view.ts';
 import { defineUpdate } from './write.ts';
 
 /** Records with a largest size. Whoever may exceed it writes in a transaction, which is rolled back if the record is too large. */
@@ -48,7 +47,7 @@ export function defineBoundedUpdate<T, Name extends string>(
   view: View<T>,
   kind: Kind,
   columns: Columns<Name>,
-  name = tableName(view),
+  name = getTableName(view.table),
 ) {
   const [get, lock] = [defineGet(view, `${name}.get`), defineLockedGet(view, `${name}.get`)];
   const update = defineUpdate(view, columns, `${name}.update`, get);

@@ -1,11 +1,10 @@
 import { getTableName } from 'drizzle-orm';
+import { isId } from '../ids.ts';
+import type { Json } from '../json.ts';
 import type { OrganizationScope } from '../pool/scope.ts';
-import { body, keyIs, qb, type RecordKey, recordIs } from '../query.ts';
-import { isId } from '../sql/ids.ts';
-import type { Json } from '../sql/json.ts';
-import { type Params, prepared } from '../sql/statement.ts';
-import type { Resource } from '../tables/resource.ts';
-import { recordNotFound, type View } from './view.ts';
+import { body, keyIs, qb, type RecordKey, recordIs, type View } from '../query.ts';
+import { type Params, prepared } from '../statement.ts';
+import { type Resource, recordNotFound } from '../tables/resource.ts';
 
 export type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
 

@@ -2,10 +2,10 @@ import { getTableColumns, getTableName, is, type Placeholder, type SQL, sql } fr
 import { type PgColumn, PgUUID } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import { MAX_LIMIT } from '../../contract/fields.ts';
+import { idOrNull, isId } from '../ids.ts';
+import { type Json, jsonList } from '../json.ts';
 import type { OrganizationScope } from '../pool/scope.ts';
-import { organizationParam, selectList } from '../query.ts';
-import { idOrNull, isId } from '../sql/ids.ts';
-import { type Json, jsonList } from '../sql/json.ts';
+import { organizationParam, selectList, type View } from '../query.ts';
 import {
   nameOfParts,
   type Params,
@@ -13,11 +13,10 @@ import {
   type Statement,
   statementsBySet,
   unprepared,
-} from '../sql/statement.ts';
+} from '../statement.ts';
 import { customers } from '../tables/customers.ts';
 import { liveCounts } from '../tables/live-counts.ts';
 import type { TenantTable } from '../tables/resource.ts';
-import { tableName, type View } from './view.ts';
 
 export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };
 
@@ -271,7 +270,7 @@ function defineFilters<T, Query extends z.ZodObject>(view: View<T>, options: Lis
 
 /** Each set of filters has its own statements, so that PostgreSQL plans them for the right index. */
 export function defineList<T, Query extends z.ZodObject>(view: View<T>, options: ListOptions<Query>) {
-  const { name = `${tableName(view)}.list`, order } = options;
+  const { name = `${getTableName(view.table)}.list`, order } = options;
   const { table } = view;
   const { filters, matching, activeIn } = defineFilters(view, options);
   type ActiveFilters = typeof filters;
@@ -302,7 +301,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     const { isCounted, countedBy } = view;
     if (!isCounted) return undefined;
     const [first, ...others] = active;
-    if (!first) return liveTotal(tableName(view));
+    if (!first) return liveTotal(getTableName(view.table));
     const [filter, { field, where }] = first;
     return field === countedBy?.field && where === isEqual && others.length === 0
       ? liveTotal(countedBy.name, sql.placeholder(filter))
@@ -369,7 +368,7 @@ export function defineSummary<T, Row, Query extends z.ZodObject>(
   const { filters, matching, activeIn } = defineFilters(view, options);
   const statementFor = statementsBySet((names: readonly string[], isFurther) => {
     const { where } = matching(filters.filter(([filter]) => names.includes(filter)));
-    const name = nameOfParts([`${tableName(view)}.summary`, ...names]);
+    const name = nameOfParts([`${getTableName(view.table)}.summary`, ...names]);
     return unprepared(name, (_: Params<Values>) => summarize(where), { isFurther });
   });
   return async (

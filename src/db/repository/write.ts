@@ -1,13 +1,12 @@
 import { getTableName } from 'drizzle-orm';
+import { type Columns, hasValues, placeholdersOf, rowValues, type Storable } from '../fields.ts';
+import { isId } from '../ids.ts';
+import type { Json } from '../json.ts';
 import { ContactTaken, type OrganizationScope } from '../pool/scope.ts';
-import { as, body, qb, type RecordKey, recordIs, written } from '../query.ts';
-import type { Columns } from '../sql/field-columns.ts';
-import { isId } from '../sql/ids.ts';
-import type { Json } from '../sql/json.ts';
-import { hasValues, placeholdersOf, rowValues, type Storable } from '../sql/row.ts';
-import { nameOfParts, type Params, prepared, statementsBySet } from '../sql/statement.ts';
+import { as, body, qb, type RecordKey, recordIs, type View, written } from '../query.ts';
+import { nameOfParts, type Params, prepared, statementsBySet } from '../statement.ts';
+import { recordNotFound } from '../tables/resource.ts';
 import { defineGet } from './get.ts';
-import { recordNotFound, type View } from './view.ts';
 
 /** The function throws ContactTaken if a trigger drops the record. */
 export function defineCreate<T, Name extends string>(

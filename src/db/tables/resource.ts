@@ -1,6 +1,6 @@
 import type { SQL } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
-import type { NotFoundCode } from '../../contract/errors.ts';
+import { ApiError, type NotFoundCode } from '../../contract/errors.ts';
 
 type IdColumn = PgColumn & { _: { data: string; notNull: true } };
 
@@ -24,3 +24,8 @@ export type Resource<Table extends TenantTable = TenantTable> = {
   /** The text of the search document, for archived records, which have none. */
   readonly searchedText?: SQL;
 };
+
+/** 404 for a record that is unknown, archived or of another organization. */
+export function recordNotFound({ notFound }: Pick<Resource, 'notFound'>, id: string): ApiError {
+  return new ApiError(notFound, { id });
+}
