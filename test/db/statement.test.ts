@@ -48,13 +48,15 @@ test('a statement has a unique name of resource and operation that PostgreSQL do
   for (const { name } of allStatements()) expect(name).toMatch(/^[a-z_]+\.[a-z_]+( \w+)*$/);
 });
 
-/** These read all organizations: authentication, which finds the organization of a key, and jobs; so does every purge. */
+/** These read all organizations: authentication, a public link, the organizations of an account, and jobs; so does every purge. */
 const OF_ALL_ORGANIZATIONS = [
   'api_keys.find',
   'conversations.stored_keys',
   'customers.stored_keys',
   'erased_files.due',
   'idempotency_keys.due_for_sweep',
+  'organizations.list',
+  'quotes.of_token',
 ];
 
 test('a statement has a condition on the organization for each of its tables, except these', () => {
