@@ -70,6 +70,8 @@ describe.each(TELEPHONE_TYPES)('%s', (type) => {
     ['+51 1 444-5556 - 102', /too few or too many digits for its country$/],
     // With a digit more, numbers of Mexico and Brazil have no second form.
     ['+52155123456789', NO_NUMBER],
+    // Only a valid number proves that the digits before it are a prefix.
+    ['+52 01 00 1234 5678', NO_NUMBER],
     ['+55119876543210', NO_NUMBER],
     ['+51 987 654 321 / 987 654 322', NO_NUMBER],
     ['tel:+51-1-444-5556;ext=102', NO_NUMBER],
