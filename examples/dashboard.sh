@@ -35,11 +35,11 @@ v1 "$V1/customers" -H 'Idempotency-Key: form-1' -d "$LEAD"
 v1 "$V1/customers/$CUSTOMER" | field error.code
 
 step 'She writes on WhatsApp: the conversation gets the customer that has its contact. A batch keeps its order'
-CHAT=$(uuid)
+CHAT=$(uuid) MESSAGE=$(uuid)
 dashboard -X PUT "$ORG/conversations/$CHAT" -d '{"channel": "whatsapp", "contact": "51987654321", "contactName": "Anita", "language": "es"}'
 dashboard "$ORG/conversations/$CHAT/messages" -d '{"data": [
   {"id": "'"$(uuid)"'", "content": "¿Tienen salidas en enero?", "direction": "inbound", "messageType": "text", "createdAt": "2026-11-20T10:00:00Z"},
-  {"id": "'"$(uuid)"'", "content": "Sí, le mando una cotización.", "direction": "outbound", "messageType": "text", "createdAt": "2026-11-20T10:00:00Z",
+  {"id": "'"$MESSAGE"'", "content": "Sí, le mando una cotización.", "direction": "outbound", "messageType": "text", "createdAt": "2026-11-20T10:00:00Z",
     "delivery": {"status": "read"}}
 ]}'
 
@@ -69,6 +69,18 @@ curl -s -H "Authorization: Bearer $DASHBOARD_TOKEN" -F kind=itinerary \
 dashboard "$ORG/quotes?token=$TOKEN" | field 'data[0].id'
 dashboard -X POST "$ORG/quotes/$QUOTE/opens"
 curl -s "$(dashboard "$ORG/quotes/$QUOTE/attachments" | field 'data[0].url')"
+
+dashboard "$DASHBOARD/quotes?token=$TOKEN" | field organizationId | grep -c .
+
+step 'The screens of an evening: an inbox, a delivery, a board and the trash are one request each'
+dashboard -X PATCH "$ORG/conversations/$CHAT/messages/$MESSAGE" -d '{"delivery": {"providerMessageId": "wamid.1"}}' | field delivery.status
+dashboard -X PATCH "$ORG/deliveries/wamid.1" -d '{"status": "failed", "statusAt": "2026-11-20T10:00:05Z"}' | field delivery.status
+dashboard "$ORG/conversations" | field 'data.map(({ contactName, lastMessage }) => [contactName, lastMessage.content])'
+dashboard "$ORG/opportunities/totals" | field 'data.map(({ count }) => count)'
+dashboard -X DELETE "$ORG/opportunities/$OPPORTUNITY" >"$FOLDER/archived.json"
+dashboard "$ORG/opportunities?archived=true" | field 'data.map(({ title }) => title)'
+dashboard -X POST "$ORG/opportunities/$OPPORTUNITY/restore" | field archivedAt
+dashboard "$DASHBOARD/organizations?userId=u1" | field 'data.map(({ name }) => name)'
 
 step 'History from another system keeps its dates, openings and public links'
 dashboard -X PUT "$ORG/quotes/$(uuid)" -d '{

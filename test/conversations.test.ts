@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { useDashboard } from './support/dashboard.ts';
 import { findAllDrift, findDrift } from './support/drift.ts';
+import { conversation, message } from './support/records.ts';
 
 const { service, dashboard } = useDashboard();
 
@@ -300,4 +301,61 @@ test('the chat of an archived customer stays its own; restored, its contact has 
   const names = restored.contacts.map(({ displayName }: { displayName: string }) => displayName);
   expect(names).toEqual(['Anita', 'Ana Sofía', 'Ana Peña']);
   expect((await agency.get(`/v1/conversations?customerId=${ana.id}`)).body.pagination.total).toBe(5);
+});
+
+test('an inbox shows the newest message of each chain, and who handles it', async () => {
+  const agency = await service.agency();
+  const { get, patch } = dashboard.of(agency);
+  const older = await conversation(agency, { controlledBy: 'agent' });
+  const newer = await conversation(agency, { rotatedFrom: older.id, channel: 'web', controlledBy: 'lucia' });
+  const empty = await conversation(agency, { controlledBy: 'lucia' });
+  const long = `¿Tienen ${'salidas '.repeat(40)}?`;
+  await message(agency, newer.id, { content: 'Hola', createdAt: '2026-10-01T10:00:00Z' });
+  const last = await message(agency, older.id, { content: long, createdAt: '2026-10-01T11:00:00Z' });
+  const shown = {
+    content: long.slice(0, 200),
+    direction: 'inbound',
+    messageType: 'text',
+    createdAt: last.createdAt,
+  };
+  const inbox = async (query = '') =>
+    (await get(`/conversations${query}`)).body.data.map(
+      ({ id, lastMessage }: { id: string; lastMessage: object }) => [id, lastMessage],
+    );
+  expect(await inbox()).toEqual([
+    [newer.id, shown],
+    [empty.id, null],
+  ]);
+  expect(await inbox('?controlledBy=agent')).toEqual([]);
+  expect((await inbox('?controlledBy=lucia')).length).toBe(2);
+  // A correction of one field is seen in the inbox.
+  await patch(`/conversations/${older.id}/messages/${last.id}`, { content: 'Corregido' });
+  expect((await inbox())[0]).toEqual([newer.id, { ...shown, content: 'Corregido' }]);
+  expect((await get(`/conversations/${older.id}`)).body.lastMessage.content).toBe('Corregido');
+});
+
+test('a delivery is reported by the id of the provider, in any order and more than once', async () => {
+  const [agency, other] = [await service.agency(), await service.agency()];
+  const { patch, get } = dashboard.of(agency);
+  const chat = await conversation(agency);
+  const sent = await message(agency, chat.id, {
+    delivery: { providerMessageId: 'wamid.1', templateName: 'x' },
+  });
+  const report = (status: string, second: number) =>
+    patch('/deliveries/wamid.1', { status, statusAt: `2026-10-01T10:00:0${second}Z` });
+  for (const [status, second, expected] of [
+    ['delivered', 2, 'delivered'],
+    ['sent', 1, 'delivered'],
+    ['delivered', 2, 'delivered'],
+    ['read', 2, 'read'],
+  ] as const)
+    expect((await report(status, second)).body).toMatchObject({
+      id: sent.id,
+      delivery: { status: expected, statusAt: '2026-10-01T10:00:02.000Z', templateName: 'x' },
+    });
+  expect((await get(`/conversations/${chat.id}/messages`)).body.data[0].delivery.status).toBe('read');
+  const reports = await Promise.all(Array.from({ length: 9 }, (_, n) => report(`status ${n}`, n)));
+  expect(reports.map(({ status }) => status)).toEqual(Array(9).fill(200));
+  expect((await patch('/deliveries/wamid.1', {})).body.delivery.status).toBe('status 8');
+  expect((await dashboard.of(other).patch('/deliveries/wamid.1', { status: 'read' })).status).toBe(404);
 });

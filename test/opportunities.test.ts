@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { useDashboard } from './support/dashboard.ts';
-import { customer, opportunity } from './support/records.ts';
+import { customer, member, opportunity, stage } from './support/records.ts';
 
 const { service, dashboard } = useDashboard();
 
@@ -104,4 +104,30 @@ test('of simultaneous pipeline stages with the same key one is created', async (
   expect(created?.status).toBe(201);
   for (const { body } of rejected) expect(body.error.code).toBe('PIPELINE_STAGE_KEY_TAKEN');
   expect((await get('/pipeline-stages')).body.pagination.total).toBe(1);
+});
+
+test("a board's heads are one request: the number and the budgets of each column, with the filters of the list", async () => {
+  const agency = await service.agency();
+  const [column, { id: sellerMemberId }] = [await stage(agency), await member(agency)];
+  const make = (fields: object) => opportunity(agency, { stageId: column.id, ...fields });
+  await make({ budgetMin: 10, budgetMax: 20.5, budgetCurrency: 'USD', sellerMemberId });
+  await make({ budgetMax: 1, budgetCurrency: 'USD' });
+  await make({ budgetMin: 5, budgetCurrency: 'EUR' });
+  await make({ stageId: null });
+  const { id } = await make({});
+  await dashboard.of(agency).delete(`/opportunities/${id}`);
+  const totals = async (query = '') =>
+    (await dashboard.of(agency).get(`/opportunities/totals${query}`)).body.data;
+  expect(await totals()).toEqual([
+    {
+      stageId: column.id,
+      count: 3,
+      budgets: [
+        { budgetCurrency: 'EUR', budgetMin: 5, budgetMax: null },
+        { budgetCurrency: 'USD', budgetMin: 10, budgetMax: 21.5 },
+      ],
+    },
+    { stageId: null, count: 1, budgets: [] },
+  ]);
+  expect(await totals(`?sellerMemberId=${sellerMemberId}`)).toMatchObject([{ count: 1 }]);
 });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createLogger } from '../src/http/logging.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
+import { member } from './support/records.ts';
 
 /** The dashboard API and its token. test/contract/declared-errors.test.ts sends each operation without one. */
 
@@ -43,13 +44,19 @@ test('the log has one line for each request, with its organization and without i
   const logged = await buildDashboard(service, { logger });
   const agency = await service.agency();
   const id = randomUUID();
-  await logged.of(agency).put(`/conversations/${id}`, { channel: 'whatsapp', contact: '+5215512345678' });
+  await logged
+    .of(agency)
+    .put(
+      `/conversations/${id}`,
+      { channel: 'whatsapp', contact: '+5215512345678' },
+      { headers: { 'x-actor': 'lucia' } },
+    );
   await logged.of(agency).post('/api-keys', { name: 'secret name' });
   await logged.get('/organizations', { token: `${TOKEN}x` });
   const { id: organizationId } = agency;
   const route = '/dashboard/v1/organizations/:organizationId/conversations/:conversationId';
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { organizationId, method: 'PUT', route, status: 201 },
+    { organizationId, actor: 'lucia', method: 'PUT', route, status: 201 },
     { organizationId, method: 'POST', status: 201 },
     { method: 'GET', route: '/dashboard/v1/organizations', status: 401 },
   ]);
@@ -68,4 +75,23 @@ test('organizations are created with a name, read, and listed, oldest first', as
   expect(last.body.data).toEqual([body]);
   const dates = data.map(({ createdAt }: { createdAt: string }) => createdAt);
   expect(dates).toEqual(dates.toSorted());
+});
+
+test('organizations are found by a part of their name and by the account of an active member', async () => {
+  const [own, other] = [await service.agency('Viajes Ñandú Azul'), await service.agency('Rutas')];
+  const userId = `account ${randomUUID()}`;
+  const { id } = await member(own, { userId });
+  await member(other, { userId, name: 'Lucía' });
+  const find = async (query: string) =>
+    (await dashboard.get(`/organizations?${query}`)).body.data.map(({ name }: { name: string }) => name);
+  const account = `userId=${encodeURIComponent(userId)}`;
+  expect(await find(account)).toEqual(['Viajes Ñandú Azul', 'Rutas']);
+  expect(await find(`${account}&query=nandu+AZ`)).toEqual(['Viajes Ñandú Azul']);
+  expect((await dashboard.of(own).get(`/team-members?${account}`)).body.pagination.total).toBe(1);
+  await dashboard.of(own).delete(`/team-members/${id}`);
+  expect(await find(account)).toEqual(['Rutas']);
+  const long = await dashboard.get('/organizations', { headers: { 'x-actor': 'x'.repeat(65) } });
+  expect(long.body.error.details).toEqual([
+    { path: 'header.x-actor', message: 'must have at most 64 characters' },
+  ]);
 });

@@ -115,6 +115,13 @@ test('a quote can be created with the token of an existing public link; the toke
   const { data } = (await call.get(`/quotes?token=${encodeURIComponent('aurora/1')}`)).body;
   expect(data).toEqual([responses[0]?.body]);
 
+  // The public page knows the token alone, which no quote of another organization can have.
+  const page = await dashboard.get(`/quotes?token=${encodeURIComponent('aurora/1')}`);
+  expect(page.body).toEqual({ ...responses[0]?.body, organizationId: agency.id });
+  const other = await service.agency();
+  const theirs = { ...body, opportunityId: (await opportunity(other)).id };
+  expect((await dashboard.of(other).put(`/quotes/${randomUUID()}`, theirs)).status).toBe(400);
+
   const otherToken = { ...body, token: 'aurora/2' };
   for (const [response, message] of [
     [await call.put(path, otherToken), 'cannot be changed after it was first set'],

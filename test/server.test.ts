@@ -69,7 +69,15 @@ const STEPS: [heading: string, ...output: (string | RegExp)[]][] = [
     '"temperature":"hot"',
     /"temperatureOverride":"hot","agentTemperature":"cold"\}\n$/,
   ],
-  ['A quote', '"openCount":1', /\nDía 1: Bariloche\n$/],
+  ['A quote', '"openCount":1', /\nDía 1: Bariloche\n1\n$/],
+  [
+    'The screens',
+    'read\nfailed',
+    'Sí, le mando una cotización.',
+    '[ 1 ]',
+    "[ 'Patagonia en enero' ]\nnull",
+    "[ 'Viajes Aurora' ]",
+  ],
   [
     'History',
     /"token":"aurora-2019","openCount":3.*"publishedAt":"2019-.*"createdAt":"2019-03-01T10:00:00.000Z"/,
