@@ -67,7 +67,7 @@ const STEPS: [heading: string, ...output: (string | RegExp)[]][] = [
     'An opportunity',
     '"stage":"quoted"',
     '"temperature":"hot"',
-    /"temperatureOverride":"hot","agentTemperature":"cold"\}\n$/,
+    /"temperatureOverride":"hot","agentTemperature":"cold","archivedAt":null\}\n$/,
   ],
   ['A quote', '"openCount":1', /\nDía 1: Bariloche\n1\n$/],
   [
