@@ -4,7 +4,7 @@ import { issueApiKey } from '../src/api-keys/repository.ts';
 import { databaseUrl, migrateDatabase, openDatabase, parseJson, scopeTo } from '../src/db/index.ts';
 import { LARGE, loadDataSet, MIDDLE, organizationId, recordId, SCALES } from '../test/support/dataset.ts';
 import type { Options } from './options.ts';
-import { type LiveIds, SIDES } from './workloads.ts';
+import { type ActiveIds, SIDES } from './workloads.ts';
 
 /** The databases of the servers, and the keys and ids for requests. */
 
@@ -88,8 +88,8 @@ export async function createDatabases(
 
 const IDS = 500;
 
-export const liveIdsOf =
-  (url: string, { scale }: Options): LiveIds =>
+export const activeIdsOf =
+  (url: string, { scale }: Options): ActiveIds =>
   (kind, organization) => {
     const size = SCALES[scale][organization - 1]?.[`${kind}s`] ?? 0;
     const ids = Array.from({ length: IDS }, (_, index) =>

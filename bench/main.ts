@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startEmbeddedPostgres } from '../src/db/index.ts';
 import { LARGE } from '../test/support/dataset.ts';
-import { createDatabases, liveIdsOf, withClient } from './data.ts';
+import { activeIdsOf, createDatabases, withClient } from './data.ts';
 import { machine } from './machine.ts';
 import { type Bench, type Measured, type Memory, measure, measureMemory, warmUp } from './measure.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
@@ -45,7 +45,7 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
 
   const isChosen = ({ name }: { name: string }): boolean =>
     options.only.length === 0 || options.only.some((part) => name.includes(part));
-  const chosen = workloads(liveIdsOf(ours, options)).filter(isChosen);
+  const chosen = workloads(activeIdsOf(ours, options)).filter(isChosen);
   const start = async (name: Side, script: URL, probe: string, environment: Record<string, string>) =>
     closing(
       await startServer({

@@ -35,7 +35,7 @@ export type Workload = {
 };
 
 /** Ids of active records, spread over the organization. */
-export type LiveIds = (kind: Kind, organization: number) => Promise<string[]>;
+export type ActiveIds = (kind: Kind, organization: number) => Promise<string[]>;
 type Kind = 'customer' | 'product';
 
 const PATHS = { customer: '/v1/customers', product: '/v1/catalog/products' };
@@ -65,7 +65,7 @@ export const ALL_LISTS: Workload = {
     ),
 };
 
-const get = (kind: Kind, liveIds: LiveIds): Workload => ({
+const get = (kind: Kind, activeIds: ActiveIds): Workload => ({
   name: `get ${kind}`,
   isWrite: false,
   sides: ALL,
@@ -74,7 +74,7 @@ const get = (kind: Kind, liveIds: LiveIds): Workload => ({
   warmUp: WARM_UP,
   organization: () => LARGE,
   works: async () =>
-    (await liveIds(kind, LARGE)).map((id) => ({
+    (await activeIds(kind, LARGE)).map((id) => ({
       request: { method: 'GET', path: `${PATHS[kind]}/${id}` },
       ask: (scope) => (kind === 'customer' ? getCustomer(scope, id) : getCatalogProduct(scope, id)),
     })),
@@ -156,9 +156,9 @@ const newProduct = (number: number): CatalogProductCreate =>
 
 /** PATCHes of one field of customers, each with a new value. */
 const patch =
-  (liveIds: LiveIds, bodyOf: (number: number) => { city: string } | { summary: string }) =>
+  (activeIds: ActiveIds, bodyOf: (number: number) => { city: string } | { summary: string }) =>
   async (organization: number, amount: number): Promise<Work[]> => {
-    const ids = await liveIds('customer', organization);
+    const ids = await activeIds('customer', organization);
     return Array.from({ length: amount }, (_, index) => {
       const id = ids[index % ids.length] ?? '';
       const body = bodyOf(next());
@@ -169,14 +169,14 @@ const patch =
     });
   };
 
-export const workloads = (liveIds: LiveIds): Workload[] => [
+export const workloads = (activeIds: ActiveIds): Workload[] => [
   list('list of 25 customers', 'customer', { rate: 2.5 }),
   list('list of 25 products', 'product', { rate: 2.5 }),
   list('products by status', 'product', { rate: 2 }, { status: 'active' }),
   list('customers, rare search term', 'customer', { rate: 1.3 }, { query: TERMS.rare }),
   list('products, common search term', 'product', { rate: 1.3 }, { query: TERMS.common }),
-  get('customer', liveIds),
-  get('product', liveIds),
+  get('customer', activeIds),
+  get('product', activeIds),
   {
     ...list('401, malformed key', 'customer', {}),
     status: 401,
@@ -193,13 +193,13 @@ export const workloads = (liveIds: LiveIds): Workload[] => [
     'patch customer, city',
     200,
     { rate: 1.2, floor: 1.3 },
-    patch(liveIds, (number) => ({ city: `Ciudad ${number}` })),
+    patch(activeIds, (number) => ({ city: `Ciudad ${number}` })),
   ),
   write(
     'patch customer, summary (searched text)',
     200,
     { rate: 0.8 },
-    patch(liveIds, (number) => ({
+    patch(activeIds, (number) => ({
       summary: `Viaja con su familia y le interesa Cartagena en enero. Pide vuelos directos, la vez ${number}.`,
     })),
     SERVERS,

@@ -342,7 +342,7 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
       mergedInto: null,
       contactKeys: ['whatsapp +525512345678', 'email ana@example.com'],
       body: Buffer.from('{}'),
-      isLive: true,
+      isActive: true,
       isMergeable: true,
       isMerged: false,
     };

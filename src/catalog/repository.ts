@@ -1,6 +1,7 @@
 import { getTableName, sql } from 'drizzle-orm';
 import { ApiError } from '../contract/errors.ts';
 import {
+  activeProducts,
   archivedOf,
   changeFilters,
   columnsOf,
@@ -20,7 +21,6 @@ import {
   hasEntry,
   isoTime,
   type Json,
-  liveProducts,
   newestFirst,
   newId,
   type OrganizationScope,
@@ -38,7 +38,7 @@ import {
 import { patchedVariants, variantOf } from './variants.ts';
 
 export const productView = {
-  ...liveProducts,
+  ...activeProducts,
   fields: fieldsOf(CatalogProduct, products, { variants: products.variants }),
 };
 
@@ -48,7 +48,7 @@ const RETENTION = sql.raw(`interval '${RETENTION_DAYS * 24} hours'`);
 const isRestorable = sql`${products.archivedAt} >= now() - ${RETENTION}`;
 
 const recordView = {
-  ...liveProducts,
+  ...activeProducts,
   fields: fieldsOf(CatalogProductRecord, products, {
     variants: products.variants,
     archivedAt: products.archivedAt,
@@ -116,11 +116,11 @@ export const {
 } = publicProducts;
 
 /** @throws CATALOG_PRODUCT_NOT_FOUND */
-export const archiveCatalogProduct = defineArchive(liveProducts);
+export const archiveCatalogProduct = defineArchive(activeProducts);
 
 type PurgedProduct = { organizationId: string; id: string; archivedAt: string; variants: number };
 
-export const purgeCatalogProducts = definePurge<PurgedProduct>(liveProducts, {
+export const purgeCatalogProducts = definePurge<PurgedProduct>(activeProducts, {
   organizationId: products.organizationId,
   id: products.id,
   archivedAt: products.archivedAt,

@@ -3,6 +3,7 @@ import { alias } from 'drizzle-orm/pg-core';
 import { keyOnChannel } from '../../rules/contact-key.ts';
 import { type ApiError, validationFailed } from '../contract/errors.ts';
 import {
+  activeCustomers,
   as,
   channelMessages,
   columnsOf,
@@ -16,7 +17,6 @@ import {
   type Json,
   keyIs,
   LostRace,
-  liveCustomers,
   newestThreads,
   type OrganizationScope,
   ofOrganization,
@@ -48,7 +48,7 @@ const steps = putSteps(threadView, {
     messageCount: conversations.messageCount,
   },
   insertOnly: ['rotatedFrom', 'chainId', 'continuedBy', 'messageCount'],
-  references: { customerId: liveCustomers },
+  references: { customerId: activeCustomers },
 });
 
 /**

@@ -2,6 +2,7 @@ import { and, eq, exists, getTableName, isNotNull, or, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { ApiError } from '../contract/errors.ts';
 import {
+  activeCustomers,
   as,
   ContactTaken,
   changeFilters,
@@ -22,7 +23,6 @@ import {
   isId,
   type Json,
   keyIs,
-  liveCustomers,
   newestFirst,
   newId,
   type OrganizationScope,
@@ -59,7 +59,7 @@ import {
 
 const derivedFields = { displayName: customerName, contacts: customers.contacts };
 
-export const customerView = { ...liveCustomers, fields: fieldsOf(Customer, customers, derivedFields) };
+export const customerView = { ...activeCustomers, fields: fieldsOf(Customer, customers, derivedFields) };
 
 const ofCustomer = (table: typeof erasures | typeof erasedFiles) =>
   and(ofOrganization(table, { organizationId: organizationParam }), eq(table.customerId, customers.id));
@@ -83,7 +83,7 @@ const erasurePending = or(
 
 /** The customer as the dashboard reads it. */
 export const customerRecordView = {
-  ...liveCustomers,
+  ...activeCustomers,
   fields: fieldsOf(CustomerRecord, customers, {
     ...derivedFields,
     erasedAt: sql`${erasure}`,
@@ -195,7 +195,7 @@ const nameContactStatement = prepared(
       (select place::int - 1 from json_array_elements(${customers.contacts}) with ordinality as stored(contact, place)
         where contact ->> 'id' = ${$.contactId}),
       to_json(${$.contactId}::text), to_json(${$.displayName}::text)))`;
-    return qb.update(customers).set({ contacts }).where(recordIs(liveCustomers, $));
+    return qb.update(customers).set({ contacts }).where(recordIs(activeCustomers, $));
   },
 );
 
@@ -217,5 +217,5 @@ export async function updateCustomerContact(
 
 /** @throws CUSTOMER_NOT_FOUND */
 export const archiveCustomer = withMergedHint(
-  defineArchive<ArchivedCustomer>(liveCustomers, { id: customers.id, archived: sql`true` }),
+  defineArchive<ArchivedCustomer>(activeCustomers, { id: customers.id, archived: sql`true` }),
 );

@@ -1,6 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { keyOnChannel } from '../../rules/contact-key.ts';
 import {
+  activeCustomers,
   as,
   conversations,
   customers,
@@ -8,7 +9,6 @@ import {
   type Json,
   keyAfter,
   keyIs,
-  liveCustomers,
   type Params,
   parseJson,
   qb,
@@ -82,7 +82,7 @@ const rekeyCustomerStatement = unprepared('customers.rekey', ($: Params<Rekeyed>
       contactKeys: sql`${$.contactKeys}::text[]`,
       contactSearch: sql`${$.contactSearch}`,
     })
-    .where(and(recordIs(liveCustomers, $), sql`${customers.contactKeys} = ${$.previous}::text[]`))
+    .where(and(recordIs(activeCustomers, $), sql`${customers.contactKeys} = ${$.previous}::text[]`))
     .returning(as({ id: customers.id })),
 );
 

@@ -1,13 +1,13 @@
 import { getTableName, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import {
+  activeCustomers,
+  activeOpportunities,
+  activeProducts,
   activeStages,
   conversations,
   customers,
   isId,
-  liveCustomers,
-  liveOpportunities,
-  liveProducts,
   newestThreads,
   type OrganizationScope,
   opportunities,
@@ -116,12 +116,12 @@ const { activityState, channel, lastMessageAt } = conversations;
 /** Filters whose values an agency defines, by list. */
 export const KNOWN_VALUES: Readonly<Record<string, Readonly<Record<string, KnownValues>>>> = {
   listCatalogProducts: {
-    destination: ofEntries(liveProducts, products.destinations, products.updatedAt),
+    destination: ofEntries(activeProducts, products.destinations, products.updatedAt),
   },
   listCustomers: {
-    tag: ofEntries(liveCustomers, customers.tags, customers.updatedAt),
+    tag: ofEntries(activeCustomers, customers.tags, customers.updatedAt),
   },
-  listOpportunities: { salesStage: ofColumn(liveOpportunities, salesStage, updatedAt), stageId: stages },
+  listOpportunities: { salesStage: ofColumn(activeOpportunities, salesStage, updatedAt), stageId: stages },
   listConversations: {
     activityState: ofColumn(newestThreads, activityState, lastMessageAt),
     channel: ofColumn(newestThreads, channel, lastMessageAt),

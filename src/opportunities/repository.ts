@@ -1,6 +1,8 @@
 import { type Placeholder, sql } from 'drizzle-orm';
 import {
+  activeCustomers,
   activeMembers,
+  activeOpportunities,
   activeStages,
   byCustomer,
   byId,
@@ -16,8 +18,6 @@ import {
   equals,
   fieldsOf,
   type Json,
-  liveCustomers,
-  liveOpportunities,
   named,
   newestFirst,
   type OrganizationScope,
@@ -44,7 +44,7 @@ const derived = {
 };
 
 export const opportunityView = {
-  ...liveOpportunities,
+  ...activeOpportunities,
   fields: fieldsOf(Opportunity, opportunities, derived),
 };
 
@@ -71,7 +71,7 @@ export const listOpportunities = defineList(opportunityView, opportunityLists);
 export const getOpportunity = defineGet(opportunityView);
 
 export const opportunityRecordView = {
-  ...liveOpportunities,
+  ...activeOpportunities,
   fields: fieldsOf(OpportunityRecord, opportunities, {
     ...derived,
     agentTemperature: opportunities.temperature,
@@ -82,7 +82,7 @@ export const opportunityRecordView = {
 const record = defineRecord(opportunityRecordView, {
   lists: opportunityLists,
   columns: columnsOf(OpportunityPut.omit({ agentTemperature: true }), opportunities),
-  references: { customerId: liveCustomers, sellerMemberId: activeMembers, stageId: activeStages },
+  references: { customerId: activeCustomers, sellerMemberId: activeMembers, stageId: activeStages },
 });
 
 const { stageId, budgetCurrency, budgetMin, budgetMax } = opportunities;

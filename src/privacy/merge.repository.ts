@@ -5,6 +5,7 @@ import { keyOfContact, rejectTaken } from '../customers/contacts.repository.ts';
 import { customerColumns, getCustomer, getCustomerRecord, isErased } from '../customers/repository.ts';
 import { CUSTOMER_BOUNDS, type Customer } from '../customers/schema.ts';
 import {
+  activeCustomers,
   ContactTaken,
   checkSize,
   columnList,
@@ -14,7 +15,6 @@ import {
   isId,
   type Json,
   keyIs,
-  liveCustomers,
   type OrganizationScope,
   ofOrganization,
   opportunities,
@@ -37,8 +37,8 @@ const from = ({ organizationId, from: id }: Params<Merge>) =>
 
 const stateStatement = unprepared(
   'customers.merge_state',
-  ($: Params<Merge>): SQL<{ isLive: boolean; isMergeable: boolean; isMerged: boolean }> => sql`
-    select exists (select from ${customers} where ${recordIs(liveCustomers, $)}) as "isLive",
+  ($: Params<Merge>): SQL<{ isActive: boolean; isMergeable: boolean; isMerged: boolean }> => sql`
+    select exists (select from ${customers} where ${recordIs(activeCustomers, $)}) as "isActive",
       exists (select from ${from($)} and ${customers.mergedInto} is null and not ${isErased}) as "isMergeable",
       exists (select from ${from($)} and ${customers.mergedInto} = ${$.id}) as "isMerged"`,
 );
@@ -79,7 +79,7 @@ const mergeStatement = unprepared(
     update ${customers} set (${columnList(customerColumns)}) = (
       select ${sql.join(merged, sql`, `)} from ${customers} as ${other}
       where ${other.organizationId} = ${$.organizationId} and ${other.id} = ${$.from})
-    where ${recordIs(liveCustomers, $)}
+    where ${recordIs(activeCustomers, $)}
     returning cardinality(${customers.contactKeys}) as contacts, cardinality(${customers.tags}) as tags,
       coalesce(char_length(${customers.summary}), 0) as summary`,
 );
@@ -120,12 +120,12 @@ export const mergeCustomer = (
 ): Promise<Json<Customer>> =>
   inTransaction(scope, async (within) => {
     const { db, organizationId } = within;
-    if (!isId(id)) throw recordNotFound(liveCustomers, id);
+    if (!isId(id)) throw recordNotFound(activeCustomers, id);
     if (id.toLowerCase() === from.toLowerCase()) throw fromRejected('must be another customer');
     const merge = { organizationId, id, from };
     const hasMerged = async (): Promise<boolean> => {
       const [state] = await db.read(stateStatement, merge);
-      if (!state?.isLive) throw recordNotFound(liveCustomers, id);
+      if (!state?.isActive) throw recordNotFound(activeCustomers, id);
       if (!state.isMerged && !state.isMergeable)
         throw fromRejected('must be a customer that was neither merged nor erased');
       return state.isMerged;

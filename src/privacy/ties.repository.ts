@@ -4,6 +4,7 @@ import { alias } from 'drizzle-orm/pg-core';
 import { holdChainsStatement } from '../conversations/chains.repository.ts';
 import { type ContactKeys, sentContacts } from '../customers/contacts.repository.ts';
 import {
+  activeCustomers,
   as,
   conversations,
   customerContactKeys,
@@ -14,7 +15,6 @@ import {
   keyIn,
   keyIs,
   LostRace,
-  liveCustomers,
   lockRows,
   newestThreads,
   type OrganizationScope,
@@ -54,7 +54,7 @@ const recordsStatement = unprepared('customers.of_person', ($: Params<RecordKey>
 export async function findPerson({ db, organizationId }: OrganizationScope, id: string): Promise<Person> {
   const records = isId(id) ? await db.read(recordsStatement, { organizationId, id }) : [];
   const survivor = records.find(({ mergedInto }) => mergedInto === null);
-  if (!survivor) throw recordNotFound(liveCustomers, id);
+  if (!survivor) throw recordNotFound(activeCustomers, id);
   return {
     organizationId,
     id: survivor.id,

@@ -2,6 +2,7 @@ import { and, eq, type Placeholder, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { ApiError } from '../contract/errors.ts';
 import {
+  activeQuotes,
   as,
   type Ids,
   inTransaction,
@@ -10,7 +11,6 @@ import {
   type Json,
   keyIn,
   keyIs,
-  liveQuotes,
   type OrganizationScope,
   organizations,
   type Params,
@@ -50,7 +50,7 @@ const attachmentsStatement = prepared('quotes.list_attachments', ($: Params<Reco
   const attachments = sql<
     Json<StoredAttachment[]>
   >`coalesce((select json_agg(attachment) from ${list}), '[]')`;
-  return qb.select(as({ attachments })).from(quotes).where(recordIs(liveQuotes, $));
+  return qb.select(as({ attachments })).from(quotes).where(recordIs(activeQuotes, $));
 });
 
 export const signAttachments = (
@@ -73,7 +73,7 @@ export async function listAttachments(
 ): Promise<Json<{ data: QuoteAttachment[] }>> {
   const { db, organizationId } = scope;
   const [row] = isId(id) ? await db.read(attachmentsStatement, { organizationId, id }) : [];
-  if (!row) throw recordNotFound(liveQuotes, id);
+  if (!row) throw recordNotFound(activeQuotes, id);
   return toJson({ data: await signAttachments(scope, parseJson(row.attachments), links) });
 }
 
@@ -90,7 +90,7 @@ const findAttachmentStatement = prepared('quotes.find_attachment', ($: Params<Re
     .select(as({ id, fileName, kind, mimeType, sizeBytes }))
     .from(quoteAttachments)
     .innerJoin(quotes, and(eq(quotes.organizationId, organizationId), eq(quotes.id, quoteId)))
-    .where(and(keyIs(quoteAttachments, $), liveQuotes.visible)),
+    .where(and(keyIs(quoteAttachments, $), activeQuotes.visible)),
 );
 
 export async function findAttachment(
@@ -141,7 +141,7 @@ const insertAttachmentStatement = prepared(
     insert into ${quoteAttachments} (organization_id, id, quote_id, file_name, kind, mime_type, size_bytes)
     select ${quotes.organizationId}, ${$.id}::uuid, ${quotes.id}, ${$.fileName}, ${$.kind}, ${$.mimeType}, ${$.sizeBytes}
     from ${quotes} where ${quotes.organizationId} = ${$.organizationId} and ${quotes.id} = ${$.quoteId}
-      and ${liveQuotes.visible}
+      and ${activeQuotes.visible}
     returning true as recorded`,
 );
 
@@ -154,7 +154,7 @@ export async function recordAttachment(
 ): Promise<StoredAttachment> {
   const attachment = { id, fileName, kind, mimeType, sizeBytes };
   const [row] = await db.write(insertAttachmentStatement, { ...attachment, organizationId, quoteId });
-  if (!row) throw recordNotFound(liveQuotes, quoteId);
+  if (!row) throw recordNotFound(activeQuotes, quoteId);
   return attachment;
 }
 

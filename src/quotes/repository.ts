@@ -3,6 +3,9 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import { randomBase62 } from '../contract/base62.ts';
 import { ApiError, validationFailed } from '../contract/errors.ts';
 import {
+  activeCustomers,
+  activeOpportunities,
+  activeQuotes,
   as,
   byCustomer,
   byId,
@@ -20,9 +23,6 @@ import {
   isId,
   type Json,
   keyIs,
-  liveCustomers,
-  liveOpportunities,
-  liveQuotes,
   named,
   newestFirst,
   type OrganizationScope,
@@ -53,9 +53,9 @@ import {
 /** The current name, even if the customer is archived. */
 const derived = { customerName: named(customerName, customers, quotes.customerId) };
 
-export const quoteView = { ...liveQuotes, fields: fieldsOf(Quote, quotes, derived) };
+export const quoteView = { ...activeQuotes, fields: fieldsOf(Quote, quotes, derived) };
 
-export const quoteRecordView = { ...liveQuotes, fields: fieldsOf(QuoteRecord, quotes, derived) };
+export const quoteRecordView = { ...activeQuotes, fields: fieldsOf(QuoteRecord, quotes, derived) };
 
 const quoteLists = {
   query: QuoteListQuery,
@@ -141,7 +141,7 @@ export const quoteRecord = defineRecord(quoteRecordView, {
   fixed: ['token'],
   taken: tokenTaken,
   insertOnly: ['openCount', 'firstOpenedAt', 'lastOpenedAt'],
-  references: { opportunityId: liveOpportunities, customerId: liveCustomers },
+  references: { opportunityId: activeOpportunities, customerId: activeCustomers },
   complete: async (scope, input, stored) => {
     if (!stored && input.token !== undefined) await rejectTakenToken(scope, String(input.token));
     return {
@@ -186,7 +186,7 @@ const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt:
         firstOpenedAt: sql`least(${quotes.firstOpenedAt}, ${$.openedAt}::timestamptz)`,
         lastOpenedAt: sql`greatest(${quotes.lastOpenedAt}, ${$.openedAt}::timestamptz)`,
       })
-      .where(and(recordIs(liveQuotes, $), eq(quotes.status, 'published'), not(isOfErased))),
+      .where(and(recordIs(activeQuotes, $), eq(quotes.status, 'published'), not(isOfErased))),
   ),
 );
 
@@ -200,7 +200,7 @@ export async function openQuote(
   openedAt: string,
 ): Promise<Json<QuoteRecord>> {
   const { db, organizationId } = scope;
-  if (!isId(id)) throw recordNotFound(liveQuotes, id);
+  if (!isId(id)) throw recordNotFound(activeQuotes, id);
   const [row] = await db.write(openStatement, { organizationId, id, openedAt });
   if (row) return row.body;
   await quoteRecord.getActive(scope, id);

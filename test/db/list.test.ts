@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { listCustomers } from '../../src/customers/repository.ts';
-import { customers, defineList, equals, fieldsOf, liveCustomers, newestFirst } from '../../src/db/index.ts';
+import { activeCustomers, customers, defineList, equals, fieldsOf, newestFirst } from '../../src/db/index.ts';
 import { statementOf } from '../support/statements.ts';
 
 type Query = { offset?: number; query?: string; tag?: string };
@@ -39,7 +39,7 @@ test('a search reads search documents: the page by their ids, the total without 
 test('a list with a filter on a field that the table does not have fails at the start', () => {
   const define = () =>
     defineList(
-      { ...liveCustomers, fields: fieldsOf(z.object({ id: z.string() }), customers) },
+      { ...activeCustomers, fields: fieldsOf(z.object({ id: z.string() }), customers) },
       {
         name: 'list_test.unknown_field',
         query: z.object({ limit: z.number(), offset: z.number(), city: z.string().optional() }),

@@ -205,7 +205,7 @@ const all = (conditions: readonly SQL[]): SQL => sql.join([...conditions], sql` 
 const ofOrganization = (table: Pick<TenantTable, 'organizationId'>): SQL =>
   sql`${table.organizationId} = ${organizationParam}`;
 
-const liveTotal = (resource: string, value?: Placeholder): SQL =>
+const storedSum = (resource: string, value?: Placeholder): SQL =>
   sql`select coalesce(sum(${liveCounts.live}), 0) as total from ${liveCounts}
     where ${ofOrganization(liveCounts)} and ${liveCounts.resource} = ${sql.raw(`'${resource}'`)}
       ${value ? sql`and ${liveCounts.value} = ${value}` : sql``}`;
@@ -301,10 +301,10 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     const { isCounted, countedBy } = view;
     if (!isCounted) return undefined;
     const [first, ...others] = active;
-    if (!first) return liveTotal(getTableName(view.table));
+    if (!first) return storedSum(getTableName(view.table));
     const [filter, { field, where }] = first;
     return field === countedBy?.field && where === isEqual && others.length === 0
-      ? liveTotal(countedBy.name, sql.placeholder(filter))
+      ? storedSum(countedBy.name, sql.placeholder(filter))
       : undefined;
   }
 

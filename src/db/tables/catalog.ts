@@ -2,7 +2,7 @@ import { isNull, sql } from 'drizzle-orm';
 import { doublePrecision, index, integer, json, numeric, pgTable, text } from 'drizzle-orm/pg-core';
 import {
   archivedIndex,
-  isLive,
+  isActive,
   listIndex,
   listOrder,
   record,
@@ -51,10 +51,10 @@ export const products = pgTable(
     // The columns after the id serve two filters at once: the total is an index-only scan.
     index('products_status_idx')
       .on(...listOrder(table, table.status), table.type, table.budgetTier)
-      .where(isLive),
+      .where(isActive),
     index('products_type_idx')
       .on(...listOrder(table, table.type), table.budgetTier)
-      .where(isLive),
+      .where(isActive),
     listIndex('products_budget_tier_idx', table, table.budgetTier),
     index('products_external_reference_code_idx')
       .on(...listOrder(table, table.externalReferenceCode))
@@ -81,7 +81,7 @@ export const searchableProducts = pgTable(
   (table) => searchKeys('searchable_products', table, table.destinations),
 );
 
-export const liveProducts = {
+export const activeProducts = {
   table: products,
   visible: isNull(products.archivedAt),
   notFound: 'CATALOG_PRODUCT_NOT_FOUND',

@@ -33,7 +33,7 @@ export const texts = (name: string) => text(name).array().notNull().default(sql`
 
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
-export const isLive = sql`archived_at is null`;
+export const isActive = sql`archived_at is null`;
 
 /** For lists of archived records. */
 export const archivedIndex = (
@@ -52,13 +52,13 @@ export const listOrder = (table: Listed, ...filters: (ExtraConfigColumn | SQL)[]
 export const listIndex = (name: string, table: Listed, ...filters: ExtraConfigColumn[]) =>
   index(name)
     .on(...listOrder(table, ...filters))
-    .where(isLive);
+    .where(isActive);
 
 export const listIndexes = (name: string, table: Listed & Record<'createdAt', ExtraConfigColumn>) => [
   listIndex(`${name}_live_idx`, table),
   index(`${name}_created_idx`)
     .on(table.organizationId, table.createdAt, table.updatedAt, table.id)
-    .where(isLive),
+    .where(isActive),
 ];
 
 /** The text of a search document, as the triggers write it. */

@@ -54,7 +54,7 @@ export const customerName = sql<
   string | null
 >`nullif(concat_ws(' ', nullif(${customers.firstName}, ''), nullif(${customers.lastName}, '')), '')`;
 
-/** The contacts of live customers, maintained by a trigger. The primary key guarantees that one person is one record. */
+/** The contacts of active customers, maintained by a trigger. The primary key guarantees that one person is one record. */
 export const customerContactKeys = pgTable(
   'customer_contact_keys',
   {
@@ -108,7 +108,7 @@ export const searchableCustomers = pgTable(
   (table) => searchKeys('searchable_customers', table, table.tags),
 );
 
-export const liveCustomers = {
+export const activeCustomers = {
   table: customers,
   visible: isNull(customers.archivedAt),
   mergedInto: customers.mergedInto,

@@ -2,7 +2,7 @@ import { isNull, type SQL, sql } from 'drizzle-orm';
 import { index, integer, numeric, type PgColumn, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import {
   archivedIndex,
-  isLive,
+  isActive,
   listIndex,
   listOrder,
   record,
@@ -51,7 +51,7 @@ export const opportunities = pgTable(
     toRecord('opportunities_stage_fkey', table, table.stageId, pipelineStages),
     index('opportunities_sales_stage_idx')
       .on(...listOrder(table, table.salesStage), table.stageId)
-      .where(isLive),
+      .where(isActive),
     listIndex('opportunities_stage_idx', table, table.stageId),
     // Not partial: an erasure looks up archived rows too.
     index('opportunities_customer_idx')
@@ -70,7 +70,7 @@ export const opportunities = pgTable(
         table.stageId,
         table.sellerMemberId,
       )
-      .where(isLive),
+      .where(isActive),
     index('opportunities_seller_idx')
       .on(
         ...listOrder(table, table.sellerMemberId),
@@ -79,7 +79,7 @@ export const opportunities = pgTable(
         table.temperatureOverride,
         table.temperature,
       )
-      .where(isLive),
+      .where(isActive),
   ],
 );
 
@@ -88,7 +88,7 @@ export const searchableOpportunities = pgTable('searchable_opportunities', searc
   searchKeys('searchable_opportunities', table),
 );
 
-export const liveOpportunities = {
+export const activeOpportunities = {
   table: opportunities,
   visible: isNull(opportunities.archivedAt),
   notFound: 'OPPORTUNITY_NOT_FOUND',

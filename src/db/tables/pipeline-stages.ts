@@ -1,6 +1,6 @@
 import { isNull } from 'drizzle-orm';
 import { integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { archivedIndex, isLive, record } from './columns.ts';
+import { archivedIndex, isActive, record } from './columns.ts';
 import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -16,7 +16,7 @@ export const pipelineStages = pgTable(
   (table) => [
     primary('pipeline_stages_pkey', table),
     toOrganization('pipeline_stages_organization_fkey', table),
-    uniqueIndex('pipeline_stages_live_key').on(table.organizationId, table.key).where(isLive),
+    uniqueIndex('pipeline_stages_live_key').on(table.organizationId, table.key).where(isActive),
     archivedIndex('pipeline_stages', table),
   ],
 );

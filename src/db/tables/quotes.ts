@@ -4,7 +4,7 @@ import {
   archivedIndex,
   createdAt,
   id,
-  isLive,
+  isActive,
   listIndex,
   listOrder,
   organizationId,
@@ -58,7 +58,7 @@ export const quotes = pgTable(
     // An index-only scan needs the column of the expression too.
     index('quotes_opened_idx')
       .on(...listOrder(table, sql`(open_count > 0)`), table.openCount, table.status)
-      .where(isLive),
+      .where(isActive),
   ],
 );
 
@@ -67,7 +67,7 @@ export const searchableQuotes = pgTable('searchable_quotes', searchDocument(), (
   searchKeys('searchable_quotes', table),
 );
 
-export const liveQuotes = {
+export const activeQuotes = {
   table: quotes,
   visible: isNull(quotes.archivedAt),
   notFound: 'QUOTE_NOT_FOUND',

@@ -1,6 +1,6 @@
 import { isNull } from 'drizzle-orm';
 import { boolean, index, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { archivedIndex, isLive, record, texts } from './columns.ts';
+import { archivedIndex, isActive, record, texts } from './columns.ts';
 import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -18,9 +18,9 @@ export const teamMembers = pgTable(
   (table) => [
     primary('team_members_pkey', table),
     toOrganization('team_members_organization_fkey', table),
-    index('team_members_live_idx').on(table.organizationId, table.createdAt, table.id).where(isLive),
+    index('team_members_live_idx').on(table.organizationId, table.createdAt, table.id).where(isActive),
     // An account begins it, for the organizations of an account.
-    uniqueIndex('team_members_user_key').on(table.userId, table.organizationId).where(isLive),
+    uniqueIndex('team_members_user_key').on(table.userId, table.organizationId).where(isActive),
     archivedIndex('team_members', table),
   ],
 );
