@@ -227,6 +227,9 @@ export const patchOf = <Shape extends z.ZodRawShape>(put: z.ZodObject<Shape>): z
 
 export const optionalBody = <Body extends z.ZodType>(body: Body) => z.preprocess((sent) => sent ?? {}, body);
 
+/** Of a request, and of a response. */
+export const MAX_HEADER_BYTES = 8 * 1024;
+
 export const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 25;
 

@@ -2,12 +2,12 @@ import { Server } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
+import { MAX_HEADER_BYTES } from '../contract/fields.ts';
 import { everySecond } from './logging.ts';
 
 /** Node's default of 511 resets connections in bursts. The kernel caps it (net.core.somaxconn). */
 const BACKLOG = 4_096;
 const MAX_CONNECTIONS = 2_048;
-export const MAX_HEADER_BYTES = 8 * 1024;
 export const MAX_HEADERS = 64;
 const REQUEST_TIMEOUT_MS = 20_000;
 const CHECK_INTERVAL_MS = 500;

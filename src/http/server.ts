@@ -3,14 +3,9 @@ import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { type ApiError, validationFailed } from '../contract/errors.ts';
+import { MAX_HEADER_BYTES } from '../contract/fields.ts';
 import { sendConditionally } from './conditional.ts';
-import {
-  connectionLimits,
-  endConnections,
-  limitConnections,
-  MAX_HEADER_BYTES,
-  MAX_HEADERS,
-} from './connections.ts';
+import { connectionLimits, endConnections, limitConnections, MAX_HEADERS } from './connections.ts';
 import { handleErrors, sendClientError, sendFrameworkError } from './error-handler.ts';
 import { commonHeaders } from './headers.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';

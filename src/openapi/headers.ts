@@ -1,4 +1,4 @@
-import { MAX_HEADER_BYTES } from '../http/connections.ts';
+import { MAX_HEADER_BYTES } from '../contract/fields.ts';
 import { referTo } from './tidy.ts';
 
 const RESPONSE_DESCRIPTIONS: Record<string, string> = {

@@ -132,7 +132,10 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
     // The operation is a restore: another customer has got the contact since.
     await agency.delete(`/v1/customers/${owner.id}`);
     await customer(agency, { contacts });
-    return send({ ids: { customerId: owner.id } });
+    const restored = await send({ ids: { customerId: owner.id } });
+    if (restored.status === 409) return restored;
+    // The operation is a merge: a third customer has the contact of the archived twin.
+    return send({ ids: { customerId: other.id }, body: { from: owner.id } });
   },
   CUSTOMER_ERASED: async (send, agency) => {
     const { id } = await customer(agency);
@@ -264,8 +267,8 @@ const template = (message: string): string =>
   message
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
     .replace(/\d+/g, 'N')
-    // A restore has no body.
-    .replace('body.contacts', 'contacts')
+    // A restore has no body; a merge names the contacts of the other customer.
+    .replace(/(body|from)\.contacts/, 'contacts')
     .replace(/access to \w+, only to [\w, ]+\./, 'access to this, only to that.');
 
 /** Their messages name the field or the credential. */

@@ -149,7 +149,7 @@ describe('a migration that fails', () => {
   test('for lack of rights says which role it needs, and to set DATABASE_DIRECT_URL', async () => {
     const url = await migratedDatabase();
     expect(await migrateWith(url, 'set role pg_monitor', 'drop table quotes')).toMatch(
-      /must be owner of table quotes \(42501\)\. .* set DATABASE_DIRECT_URL to a URL of that role\.$/,
+      /must be owner of table quotes \(42501\)\. .* with DATABASE_DIRECT_URL set to a URL of that role\.$/,
     );
   });
 });

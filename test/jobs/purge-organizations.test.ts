@@ -241,7 +241,7 @@ describe('of a reopening and a purge at the same time', () => {
 
 test('the list that docs/operating.md saves beside a backup has the ids of purged organizations, and purges them again after a restore', async () => {
   const chapter = /## Backups\n([\s\S]+?)\n## /.exec(readFileSync('docs/operating.md', 'utf8'))?.[1] ?? '';
-  const [, list = ''] = /-c "(select [^"]+)"/.exec(chapter) ?? [];
+  const [, list = ''] = /-c '(select [^']+)' >purged/.exec(chapter) ?? [];
   const [, again = ''] = /<<'END'\n([\s\S]+?)END/.exec(chapter) ?? [];
   const agency = await fullAgency();
   await close(agency);
