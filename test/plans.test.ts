@@ -3,18 +3,21 @@ import { toSnakeCase } from 'drizzle-orm/casing';
 import pg, { type QueryConfig } from 'pg';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { catalogProductRecord, getCatalogProduct } from '../src/catalog/repository.ts';
-import { getTranscript } from '../src/conversations/messages.repository.ts';
-import { listConversations } from '../src/conversations/repository.ts';
+import { getTranscript, reportDelivery } from '../src/conversations/messages.repository.ts';
+import { listConversationRecords, listConversations } from '../src/conversations/repository.ts';
 import { customerRecord } from '../src/customers/archived.repository.ts';
 import { getCustomer, listCustomers } from '../src/customers/repository.ts';
-import type { OrganizationScope } from '../src/db/index.ts';
+import type { Database, OrganizationScope } from '../src/db/index.ts';
 import type { FileLinks } from '../src/files/links.ts';
 import { sweepKeys } from '../src/http/idempotency.repository.ts';
-import { getOpportunity } from '../src/opportunities/repository.ts';
+import { getOpportunity, opportunityRecord } from '../src/opportunities/repository.ts';
+import { pipelineStageRecord } from '../src/pipeline-stages/repository.ts';
 import { eraseCustomer } from '../src/privacy/erasure.repository.ts';
 import { exportCustomer } from '../src/privacy/export.repository.ts';
 import { mergeCustomer } from '../src/privacy/merge.repository.ts';
 import { listAttachments } from '../src/quotes/attachments.repository.ts';
+import { findQuote, quoteRecord } from '../src/quotes/repository.ts';
+import { teamMemberRecord } from '../src/team/repository.ts';
 import { createTestDatabase } from './support/databases.ts';
 import { loadDataSet, organizationId, recordId, rotatedConversation, TERMS } from './support/dataset.ts';
 import { FILE, type Filter, LISTS, setsOf } from './support/operations.ts';
@@ -54,11 +57,17 @@ const PLANNED_LISTS: PlannedList[] = [
     const query = { field: 'search', loaded: TERMS.common, isUnordered: true };
     return { operation, read, filters: { ...filters, ...(Object.keys(searched).length > 0 && { query }) } };
   }),
-  {
-    operation: 'listArchivedCatalogProducts',
-    read: (scope, query) => catalogProductRecord.list(scope, { ...query, archived: 'true' }),
+  ...Object.entries({
+    catalogProductRecord,
+    opportunityRecord,
+    pipelineStageRecord,
+    quoteRecord,
+    teamMemberRecord,
+  }).map(([name, { list }]) => ({
+    operation: `archived of ${name}`,
+    read: (scope: OrganizationScope, query: Query) => list(scope, { ...query, archived: 'true' }),
     filters: {},
-  },
+  })),
 ];
 
 const OTHER_READS: Record<string, Read> = {
@@ -72,6 +81,10 @@ const OTHER_READS: Record<string, Read> = {
       limit: 50,
       after: '2024-01-01',
     }),
+  inbox: (scope) => listConversationRecords(scope, { limit: LIMIT, offset: 0 }),
+  'inbox of a member': (scope) =>
+    listConversationRecords(scope, { limit: LIMIT, offset: 0, controlledBy: 'member' }),
+  reportDelivery: (scope) => reportDelivery(scope, 'wamid.1', { status: 'read' }),
   listQuoteAttachments: (scope) =>
     listAttachments(scope, recordId('quote', AGENCY, 6), { sign: ({ organizationId }) => organizationId }),
 };
@@ -316,6 +329,12 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
         for (const node of nodes) if (node['Relation Name']) expect(rowsOf(node)).toBeLessThanOrEqual(LIMIT);
       }
     });
+  });
+
+  test('a public link, which names no organization, is found by its token', async () => {
+    const find: Read = (scope) => findQuote(scope.db as Database, 'a token').catch(() => undefined);
+    for (const nodes of await allPlansOf(await statementOf(AGENCY, find)))
+      expect(scannedTables(nodes)).toEqual([]);
   });
 
   test('triggers find the latest name of a contact by an index', async () => {
