@@ -16,7 +16,7 @@ import { linkPages } from './http/pages.ts';
 import { type Pressure, rejectUnderPressure } from './http/pressure.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
-import { showKnownValues } from './mcp/known-values.ts';
+import { showKnownValues } from './known-values/known-values.ts';
 import { boundResults } from './mcp/results.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { PUBLIC_API } from './openapi/description.ts';

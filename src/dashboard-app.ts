@@ -24,8 +24,8 @@ import { describeApi } from './openapi/document.ts';
 import { opportunityDashboardRoutes, opportunityRecords } from './opportunities/dashboard.ts';
 import { opportunityRoutes } from './opportunities/routes.ts';
 import { openOrganization, organizationRoutes } from './organizations/dashboard.ts';
+import { personRoutes } from './person/dashboard.ts';
 import { pipelineStageRoutes } from './pipeline-stages/dashboard.ts';
-import { privacyDashboardRoutes } from './privacy/dashboard.ts';
 import { publicQuoteRoutes, quoteDashboardRoutes, quoteParams, quoteRecords } from './quotes/dashboard.ts';
 import { attachmentRoutes, quoteRoutes } from './quotes/routes.ts';
 import { type Publisher, published } from './reference/publish.ts';
@@ -72,7 +72,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
           organization.register(catalogRoutes(catalogRecords));
           organization.register(customerRoutes(customerRecords));
           organization.register(customerDashboardRoutes);
-          organization.register(privacyDashboardRoutes, { storage, links });
+          organization.register(personRoutes, { storage, links });
           organization.register(pipelineStageRoutes);
           organization.register(teamRoutes(teamRecords));
           organization.register(teamMemberRoutes(teamMemberRecords));

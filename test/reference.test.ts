@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import MiniSearch from 'minisearch';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { once } from '../src/http/once.ts';
+import { once } from '../src/once.ts';
 import { CHAPTERS } from '../src/reference/guide.ts';
 import { describedApp } from '../tools/generated-documents.ts';
 import { README } from './support/documents.ts';

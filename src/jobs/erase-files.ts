@@ -1,5 +1,5 @@
 import type { FileStorage } from '../files/storage.ts';
-import { erasedFilesAfter, NO_FILE, removeErasedFiles } from '../privacy/erased-files.repository.ts';
+import { erasedFilesAfter, NO_FILE, removeErasedFiles } from '../person/erased-files.repository.ts';
 import type { JobContext } from './context.ts';
 
 /** Removes files of erased customers that could not be removed at once. A file that fails again is retried in the next run. */

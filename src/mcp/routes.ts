@@ -10,10 +10,10 @@ import { addIssue } from '../contract/fields.ts';
 import { callerOf } from '../http/caller.ts';
 import { presentedKey } from '../http/credentials.ts';
 import { unknownName } from '../http/ignored-parameters.ts';
-import { once } from '../http/once.ts';
 import { COUNTED_ALREADY } from '../http/rate-limit.ts';
 import { validate } from '../http/validation.ts';
-import { knownValuesSaid, withKnownValues } from './known-values.ts';
+import { describeKnownValues, withKnownValues } from '../known-values/known-values.ts';
+import { once } from '../once.ts';
 import { resultHeader } from './results.ts';
 import { type ApiDocument, isObject, type OperationTool, parsed, toolsOf } from './tools.ts';
 
@@ -179,7 +179,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
     const known = response.headers['x-known-values'];
     const texts = [
       response.body,
-      ...(known === undefined ? [] : [knownValuesSaid(String(known))]),
+      ...(known === undefined ? [] : [describeKnownValues(String(known))]),
       ...(hasLocalNumber(given) && response.json().pagination?.total === 0 ? [LOCAL_NUMBER] : []),
     ];
     return { content: texts.map((text) => ({ type: 'text' as const, text })), isError: false };

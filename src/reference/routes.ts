@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import type { FastifyPluginCallback } from 'fastify';
 import { setCacheControl } from '../http/headers.ts';
-import { once } from '../http/once.ts';
+import { once } from '../once.ts';
 import { CHAPTERS, chapterPage, guideText, renderChapters } from './guide.ts';
 import { referencePage, referenceScript } from './scalar.ts';
 import { serveText } from './serve.ts';

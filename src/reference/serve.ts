@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { entityTag } from '../../rules/entity-tag.ts';
-import { once } from '../http/once.ts';
+import { once } from '../once.ts';
 
 const compress = promisify(gzip);
 

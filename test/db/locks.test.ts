@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
-import { mergeCustomer } from '../../src/privacy/merge.repository.ts';
+import { mergeCustomer } from '../../src/person/merge.repository.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { administer, countAtWork } from '../support/databases.ts';
 import { findAllDrift, findDrift } from '../support/drift.ts';

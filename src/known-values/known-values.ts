@@ -2,8 +2,7 @@ import { distance } from 'fastest-levenshtein';
 import type { FastifyInstance } from 'fastify';
 import type { OrganizationScope } from '../db/index.ts';
 import { onPage } from '../http/pages.ts';
-import { KNOWN_VALUES, type KnownValue } from './known-values.repository.ts';
-import type { Tool } from './tools.ts';
+import { KNOWN_VALUES, type KnownValue } from './repository.ts';
 
 const wordsOf = ({ value, name }: KnownValue): string => (name === undefined ? value : `${value} (${name})`);
 
@@ -57,8 +56,16 @@ export function showKnownValues(app: FastifyInstance): void {
   });
 }
 
-/** Adds the organization's values to the descriptions of the arguments. */
-export async function withKnownValues(tool: Tool, scope: OrganizationScope): Promise<Tool> {
+type Described = {
+  name: string;
+  inputSchema: { properties: Record<string, { description?: string | undefined }> };
+};
+
+/** Adds the organization's values to the descriptions of a tool's arguments. */
+export async function withKnownValues<Tool extends Described>(
+  tool: Tool,
+  scope: OrganizationScope,
+): Promise<Tool> {
   const { properties } = tool.inputSchema;
   const described = await Promise.all(
     Object.entries(KNOWN_VALUES[tool.name] ?? {}).map(async ([name, { read }]) => {
@@ -80,7 +87,7 @@ export async function withKnownValues(tool: Tool, scope: OrganizationScope): Pro
 }
 
 /** The header `X-Known-Values` in a sentence. */
-export function knownValuesSaid(header: string): string {
+export function describeKnownValues(header: string): string {
   const filters = header.split('; ').map((filter) => {
     const [name = '', values = ''] = filter.split('=', 2);
     return `${name}: ${values.split(', ').map(decodeURIComponent).join(', ')}`;

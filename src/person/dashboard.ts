@@ -13,7 +13,7 @@ import { CustomerMerge, ErasedCustomer } from './schema.ts';
 
 /** A folder of its own: these operations span customers, conversations, opportunities and quotes. */
 
-export const privacyDashboardRoutes: FastifyPluginCallbackZod<{ storage: FileStorage; links: FileLinks }> = (
+export const personRoutes: FastifyPluginCallbackZod<{ storage: FileStorage; links: FileLinks }> = (
   app,
   { storage, links },
   done,
