@@ -111,7 +111,7 @@ const tailStatement = prepared(
       select ${id}, ${continuedBy} from ${conversations} where ${keyIs(conversations, $)}
       union all
       select ${next.id}, ${next.continuedBy} from tail join ${conversations} as ${next}
-        on ${next.organizationId} = ${$.organizationId} and ${next.id} = tail.continued_by)
+        on ${ofOrganization(next, $)} and ${next.id} = tail.continued_by)
     select id from tail`,
 );
 
@@ -139,7 +139,7 @@ const latestIn = (
   $: Params<{ organizationId: string }>,
 ): SQL => sql`(
   select max(${store.createdAt}) from ${store}
-  where ${store.organizationId} = ${$.organizationId} and ${store.conversationId} = ${thread.id})`;
+  where ${ofOrganization(store, $)} and ${store.conversationId} = ${thread.id})`;
 
 /**
  * Adds to the number of messages of a thread, and sets its last timestamp; the newest thread of the chain
@@ -230,11 +230,11 @@ const customerOfContactStatement = prepared(
   ($: Params<Omitted>) => sql<{ customerId: string | null }>`
     select coalesce(
       (select ${customerContactKeys.customerId} from ${customerContactKeys}
-        where ${customerContactKeys.organizationId} = ${$.organizationId}
+        where ${ofOrganization(customerContactKeys, $)}
           and ${customerContactKeys.contactKey} = ${$.contactKey}
           and ${customerContactKeys.identifierType} = ${$.channel}),
       (select ${customers.id} from ${customers}
-        where ${customers.organizationId} = ${$.organizationId} and ${customers.id} = ${$.stored}
+        where ${ofOrganization(customers, $)} and ${customers.id} = ${$.stored}
           and (${$.isSame} or ${customers.archivedAt} is not null))) as "customerId"`,
 );
 

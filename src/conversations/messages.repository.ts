@@ -23,7 +23,6 @@ import {
   newestThreads,
   type OrganizationScope,
   ofOrganization,
-  organizationParam,
   type Params,
   type Put,
   parseJson,
@@ -310,7 +309,7 @@ export const updateMessage = (
 type Reported = { organizationId: string; providerMessageId: string };
 
 const isReported = ($: Params<Reported>): SQL =>
-  sql`${whatsappMessages.organizationId} = ${$.organizationId} and ${whatsappMessages.providerMessageId} = ${$.providerMessageId}`;
+  sql`${ofOrganization(whatsappMessages, $)} and ${whatsappMessages.providerMessageId} = ${$.providerMessageId}`;
 
 const { deliveryStatus, deliveryStatusAt } = whatsappMessages;
 
@@ -396,7 +395,7 @@ export const fromStores = (fields: object, choose: (table: MessageTable) => SQL)
       ({ table, fields: { delivery } }) => sql`(
         select ${table.id}, ${table.conversationId}, ${table.content}, ${table.createdAt}, ${table.direction},
           ${table.messageType}, ${table.senderName}, ${table.arrival} ${'delivery' in fields ? sql`, ${delivery} as delivery` : sql``}
-        from ${table} where ${table.organizationId} = ${organizationParam} and ${choose(table)})`,
+        from ${table} where ${ofOrganization(table)} and ${choose(table)})`,
     ),
     sql` union all `,
   );

@@ -18,7 +18,7 @@ import {
   newestFirst,
   newestThreads,
   type OrganizationScope,
-  organizationParam,
+  ofOrganization,
   type Page,
   plannedEachTime,
   recordFilters,
@@ -48,7 +48,7 @@ const thread = alias(conversations, 'thread');
 /** The newest message of a thread in one store, by the index of the transcript. */
 const newestIn = (store: typeof whatsappMessages | typeof channelMessages, isChannel: SQL): SQL => sql`(
   select ${store.content}, ${store.direction}, ${store.messageType}, ${store.createdAt}, ${store.arrival} from ${store}
-  where ${isChannel} and ${store.organizationId} = ${organizationParam} and ${store.conversationId} = ${thread.id}
+  where ${isChannel} and ${ofOrganization(store)} and ${store.conversationId} = ${thread.id}
   order by ${store.createdAt} desc nulls last, ${store.arrival} desc nulls last limit 1)`;
 
 /** The message of `lastMessageAt`: of the whole chain for its newest thread, else of the thread. */
@@ -58,7 +58,7 @@ const lastMessage = sql`(select row_to_json(item) from (
   from ${conversations} as ${thread} cross join lateral (
     ${newestIn(whatsappMessages, sql`${thread.channel} = 'whatsapp'`)} union all
     ${newestIn(channelMessages, sql`${thread.channel} <> 'whatsapp'`)}) last
-  where ${thread.organizationId} = ${organizationParam} and ${thread.chainId} = ${conversations.chainId}
+  where ${ofOrganization(thread)} and ${thread.chainId} = ${conversations.chainId}
     and (${thread.id} = ${conversations.id} or ${conversations.continuedBy} is null)
   order by last.created_at desc, last.arrival desc limit 1) item)`;
 
@@ -81,7 +81,7 @@ const conversationLists = {
       where: (chainId: PgColumn | SQL, keys: Placeholder) => sql`${chainId} = any(array(
         select found.chain_id from json_each_text(${keys}::json) as sent(type, key) cross join lateral (
           select ${thread.chainId} from ${conversations} as ${thread}
-          where ${thread.organizationId} = ${organizationParam} and ${thread.contactKey} = sent.key
+          where ${ofOrganization(thread)} and ${thread.contactKey} = sent.key
             and ${thread.channel} = sent.type offset 0) found))`,
       isTotalLater: true,
     },
@@ -90,14 +90,14 @@ const conversationLists = {
     customerId: byCustomer('chainId', {
       where: (chainId, referred) => sql`${chainId} in (
         select ${thread.chainId} from ${conversations} as ${thread}
-        where ${thread.organizationId} = ${organizationParam} and ${thread.customerId} = ${referred})`,
+        where ${ofOrganization(thread)} and ${thread.customerId} = ${referred})`,
       isNone: () => sql`${conversations.customerId} is null`,
     }),
     query: {
       field: 'chainId',
       where: (chainId: PgColumn | SQL, texts: Placeholder) => sql`${chainId} = any(array(
         select ${searchableConversations.chain} from ${searchableConversations}
-        where ${searchableConversations.organizationId} = ${organizationParam}
+        where ${ofOrganization(searchableConversations)}
           and ${containsText(searchableConversations.search, texts)}))`,
       value: searchedTexts,
       isPlannedEachTime: true,

@@ -20,7 +20,6 @@ import {
   newId,
   type OrganizationScope,
   ofOrganization,
-  organizationParam,
   type Params,
   prepared,
   type Queries,
@@ -42,7 +41,7 @@ export const ofContacts: Filter = {
   where: (id, keys) => sql`${id} = any(array(
       select found.customer_id from json_each_text(${keys}::json) as sent(type, key) cross join lateral (
         select ${customerContactKeys.customerId} from ${customerContactKeys}
-        where ${customerContactKeys.organizationId} = ${organizationParam}
+        where ${ofOrganization(customerContactKeys)}
           and ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
         limit 1) found))`,
   isTotalLater: true,
@@ -115,7 +114,7 @@ const ownersStatement = prepared(
     select place, ${customerContactKeys.customerId} as "customerId"
     from ${customerContactKeys} join ${sentContacts($)}
       on ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
-    where ${customerContactKeys.organizationId} = ${$.organizationId} and ${customerContactKeys.customerId} <> ${$.id}
+    where ${ofOrganization(customerContactKeys, $)} and ${customerContactKeys.customerId} <> ${$.id}
     order by place`,
 );
 

@@ -27,7 +27,6 @@ import {
   newId,
   type OrganizationScope,
   ofOrganization,
-  organizationParam,
   type Params,
   parseJson,
   prepared,
@@ -62,7 +61,7 @@ const derivedFields = { displayName: customerName, contacts: customers.contacts 
 export const customerView = { ...activeCustomers, fields: fieldsOf(Customer, customers, derivedFields) };
 
 const ofCustomer = (table: typeof erasures | typeof erasedFiles) =>
-  and(ofOrganization(table, { organizationId: organizationParam }), eq(table.customerId, customers.id));
+  and(ofOrganization(table), eq(table.customerId, customers.id));
 
 const erasure = qb
   .select(as({ erasedAt: erasures.erasedAt }))

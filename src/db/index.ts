@@ -7,12 +7,10 @@ export { type Database, type DatabaseOptions, openDatabase } from './pool/client
 export * from './pool/errors.ts';
 export * from './pool/scope.ts';
 export * from './query.ts';
-export * from './repository/archive.ts';
 export * from './repository/bounded.ts';
-export * from './repository/get.ts';
 export * from './repository/list.ts';
 export * from './repository/put.ts';
-export * from './repository/write.ts';
+export * from './repository/record.ts';
 export * from './server/distribute.ts';
 export * from './server/embedded.ts';
 export * from './server/migrate.ts';

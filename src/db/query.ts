@@ -68,10 +68,15 @@ export const body = <T>(fields: Fields<T>) => as({ body: jsonRow(fields) });
 
 export type RecordKey = { organizationId: string; id: string };
 
+/** `$.organizationId`, for fields and filters, which get no `$`. */
+export const organizationParam = sql.placeholder('organizationId');
+
 type OfOrganization = { organizationId: Placeholder };
 
-export const ofOrganization = (table: { organizationId: PgColumn }, $: OfOrganization): SQL =>
-  eq(table.organizationId, $.organizationId);
+export const ofOrganization = (
+  table: { organizationId: PgColumn },
+  $: OfOrganization = { organizationId: organizationParam },
+): SQL => eq(table.organizationId, $.organizationId);
 
 export const keyIs = (table: TenantTable, $: OfOrganization & { id: Placeholder | PgColumn | SQL }) =>
   and(ofOrganization(table, $), eq(table.id, $.id));
@@ -97,12 +102,9 @@ export function lockRows(table: TenantTable, where: SQL | undefined) {
 export const keyAfter = ({ organizationId, id }: TenantTable, $: Params<RecordKey>): SQL =>
   sql`(${organizationId}, ${id}) > (${$.organizationId}::uuid, ${$.id}::uuid)`;
 
-/** `$.organizationId`, for fields and filters, which get no `$`. */
-export const organizationParam = sql.placeholder('organizationId');
-
 /** A column of the record that `reference` refers to, archived or not; null without one. */
 export const named = (value: Source, other: TenantTable, reference: PgColumn): SQL =>
-  sql`(select ${value} from ${other} where ${other.organizationId} = ${organizationParam} and ${other.id} = ${reference})`;
+  sql`(select ${value} from ${other} where ${ofOrganization(other)} and ${other.id} = ${reference})`;
 
 const ALL = { row: sql`*` };
 

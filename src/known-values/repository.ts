@@ -10,6 +10,7 @@ import {
   isId,
   newestThreads,
   type OrganizationScope,
+  ofOrganization,
   opportunities,
   type Params,
   pipelineStages,
@@ -56,14 +57,14 @@ const MOST = sql.raw('1000');
 
 /** The newest records: their values are counted. */
 const newest = ({ table, visible }: Resource, $: Params<Key>, values: PgColumn, order: PgColumn): SQL => sql`
-  select ${values} as value from ${table} where ${table.organizationId} = ${$.organizationId} and ${visible}
+  select ${values} as value from ${table} where ${ofOrganization(table, $)} and ${visible}
   order by ${order} desc nulls last, ${table.id} desc nulls last limit ${MOST}`;
 
 /** Distinct values by a loose index scan: the cost grows with values, not rows. */
 function ofColumn(resource: Resource, column: PgColumn, order: PgColumn): KnownValues {
   const { table, visible } = resource;
   const first = ($: Params<Key>, after: SQL): SQL => sql`
-    select ${column} from ${table} where ${table.organizationId} = ${$.organizationId} and ${visible} and ${after}
+    select ${column} from ${table} where ${ofOrganization(table, $)} and ${visible} and ${after}
     order by ${column} limit 1`;
   return knownValues(
     `${getTableName(resource.table)}_${column.name}`,
@@ -78,7 +79,7 @@ function ofColumn(resource: Resource, column: PgColumn, order: PgColumn): KnownV
         using (value)
       order by count desc nulls last, value`,
     ($) =>
-      sql`select from ${table} where ${table.organizationId} = ${$.organizationId} and ${visible} and ${column} = ${$.value}`,
+      sql`select from ${table} where ${ofOrganization(table, $)} and ${visible} and ${column} = ${$.value}`,
   );
 }
 
@@ -94,7 +95,7 @@ function ofEntries(
     ($) => sql`
       select entry as value from (${newest(resource, $, column, order)}) newest cross join unnest(newest.value) entry
       group by entry order by count(*) desc, entry limit ${MOST}`,
-    ($) => sql`select from ${searchDocument} where ${searchDocument.organizationId} = ${$.organizationId}
+    ($) => sql`select from ${searchDocument} where ${ofOrganization(searchDocument, $)}
       and ${sql.identifier(column.name)} @> array[${$.value}]::text[]`,
   );
 }
@@ -103,10 +104,10 @@ const stages = knownValues(
   'stages',
   ($) => sql`
     select ${pipelineStages.id} as value, ${pipelineStages.key} as name from ${pipelineStages}
-    where ${pipelineStages.organizationId} = ${$.organizationId} and ${activeStages.visible}
+    where ${ofOrganization(pipelineStages, $)} and ${activeStages.visible}
     order by ${pipelineStages.position}, ${pipelineStages.id} limit ${MOST}`,
   ($) => sql`select from ${pipelineStages}
-    where ${pipelineStages.organizationId} = ${$.organizationId} and ${pipelineStages.id} = any(${$.value}::uuid[])`,
+    where ${ofOrganization(pipelineStages, $)} and ${pipelineStages.id} = any(${$.value}::uuid[])`,
   (sent) => sent.split(',').filter(isId),
 );
 

@@ -227,7 +227,7 @@ const hasRecordsStatement = unprepared(
   'organizations.has_records',
   ($: Params<{ organizationId: string }>) => {
     const parts = RECORDS.map(
-      (table) => sql`exists (select from ${table} where ${table.organizationId} = ${$.organizationId})`,
+      (table) => sql`exists (select from ${table} where ${ofOrganization(table, $)})`,
     );
     return sql<{ found: boolean }>`select ${sql.join(parts, sql` or `)} as found`;
   },

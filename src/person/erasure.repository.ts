@@ -74,7 +74,7 @@ function defineStore(table: typeof whatsappMessages | typeof channelMessages, ..
         select array[conversation_id, id] as end from (
           select message.* from unnest(${$.ids}::uuid[]) as thread(id) cross join lateral (
             select ${table.conversationId}, ${table.id} from ${table}
-            where ${table.organizationId} = ${$.organizationId} and ${table.conversationId} = thread.id and ${isLeft}
+            where ${ofOrganization(table, $)} and ${table.conversationId} = thread.id and ${isLeft}
               and ${message} > ${place($.after)}
             order by ${table.id} limit ${sql.raw(String(SLICE))}) message
           limit ${sql.raw(String(SLICE))}) slice
@@ -85,7 +85,7 @@ function defineStore(table: typeof whatsappMessages | typeof channelMessages, ..
       ($: Params<Slice>): SQL<{ id: string; count: number }> => sql`
         with erased as (
           update ${table as PgTable} set content = '', ${list(({ name }) => sql`${sql.identifier(name)} = null`, sql`, `)}
-          where ${table.organizationId} = ${$.organizationId} and ${table.conversationId} = any(${$.ids}::uuid[]) and ${isLeft}
+          where ${ofOrganization(table, $)} and ${table.conversationId} = any(${$.ids}::uuid[]) and ${isLeft}
             and ${message} > ${place($.after)} and ${message} <= ${place($.upTo)}
           returning ${table.conversationId})
         select conversation_id as id, count(*)::int as count from erased group by conversation_id`,
@@ -209,7 +209,7 @@ const pendingStatement = unprepared('customers.pending_erasure', ($: Params<Reco
 
 const erasureStatement = unprepared('customers.erasure', ($: Params<RecordKey>) => {
   const sameContacts = sql`array(select other from unnest(${erasures.sameContacts}) as other
-    where not exists (select from ${erasures} as ${done} where ${done.organizationId} = ${$.organizationId}
+    where not exists (select from ${erasures} as ${done} where ${ofOrganization(done, $)}
       and ${done.customerId} = other and ${done.erasedAt} is not null) order by other)`;
   const { customerId: id, erasedAt, erased } = erasures;
   return qb

@@ -78,7 +78,7 @@ const mergeStatement = unprepared(
   ($: Params<Merge>): SQL<typeof CUSTOMER_BOUNDS> => sql`
     update ${customers} set (${columnList(customerColumns)}) = (
       select ${sql.join(merged, sql`, `)} from ${customers} as ${other}
-      where ${other.organizationId} = ${$.organizationId} and ${other.id} = ${$.from})
+      where ${ofOrganization(other, $)} and ${other.id} = ${$.from})
     where ${recordIs(activeCustomers, $)}
     returning cardinality(${customers.contactKeys}) as contacts, cardinality(${customers.tags}) as tags,
       coalesce(char_length(${customers.summary}), 0) as summary`,

@@ -70,12 +70,12 @@ export const opportunitiesOf = ($: Params<Person>) =>
 
 /** Quotes of the person, and quotes without a customer of the person's opportunities. */
 export const quotesOf = ($: Params<Person>): SQL => sql`
-  ${quotes.organizationId} = ${$.organizationId} and ${quotes.id} = any(array(
+  ${ofOrganization(quotes, $)} and ${quotes.id} = any(array(
     select ${quotes.id} from ${quotes}
-    where ${quotes.organizationId} = ${$.organizationId} and ${quotes.customerId} = any(${$.customers}::uuid[])
+    where ${ofOrganization(quotes, $)} and ${quotes.customerId} = any(${$.customers}::uuid[])
     union all
     select ${quotes.id} from ${quotes}
-    where ${quotes.organizationId} = ${$.organizationId} and ${quotes.customerId} is null and ${quotes.opportunityId} = any(array(
+    where ${ofOrganization(quotes, $)} and ${quotes.customerId} is null and ${quotes.opportunityId} = any(array(
       select ${opportunities.id} from ${opportunities} where ${opportunitiesOf($)}))))`;
 
 const isTied = ($: Params<Person>) =>
@@ -83,15 +83,15 @@ const isTied = ($: Params<Person>) =>
 
 /** Threads of the chains that have a thread of the person, or one without a customer whose contact no other customer has. */
 const threadsOfChains = ($: Params<Person>): SQL => sql`
-  ${conversations.organizationId} = ${$.organizationId} and ${conversations.chainId} = any(array(
+  ${ofOrganization(conversations, $)} and ${conversations.chainId} = any(array(
       select ${conversations.chainId} from ${conversations}
-      where ${conversations.organizationId} = ${$.organizationId} and ${conversations.customerId} = any(${$.customers}::uuid[])
+      where ${ofOrganization(conversations, $)} and ${conversations.customerId} = any(${$.customers}::uuid[])
       union
       select ${conversations.chainId} from ${conversations} join ${sentContacts($)}
         on ${conversations.contactKey} = sent.key and ${conversations.channel} = sent.type
-      where ${conversations.organizationId} = ${$.organizationId} and ${conversations.customerId} is null
+      where ${ofOrganization(conversations, $)} and ${conversations.customerId} is null
         and not exists (select from ${customerContactKeys}
-          where ${customerContactKeys.organizationId} = ${$.organizationId}
+          where ${ofOrganization(customerContactKeys, $)}
             and ${customerContactKeys.customerId} <> all(${$.customers}::uuid[])
             and ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key)))`;
 
@@ -102,12 +102,12 @@ const sameContactsStatement = unprepared(
   'customers.same_contacts',
   ($: Params<Person>): SQL<{ id: string }> => sql`
     select coalesce(${customers.mergedInto}, ${customers.id}) as id from ${customers}
-    where ${customers.organizationId} = ${$.organizationId} and ${customers.id} <> all(${$.customers}::uuid[])
+    where ${ofOrganization(customers, $)} and ${customers.id} <> all(${$.customers}::uuid[])
       and ${customers.archivedAt} is not null and ${customers.contactKeys} && ${$.contactKeys}::text[]
     union
     select ${customerContactKeys.customerId} from ${customerContactKeys} join ${sentContacts($)}
       on ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
-    where ${customerContactKeys.organizationId} = ${$.organizationId} and ${customerContactKeys.customerId} <> all(${$.customers}::uuid[])
+    where ${ofOrganization(customerContactKeys, $)} and ${customerContactKeys.customerId} <> all(${$.customers}::uuid[])
     order by id`,
 );
 
@@ -141,7 +141,7 @@ const holdNamesStatement = unprepared(
   ($: Params<Ids>) => sql`
     select pg_advisory_xact_lock(hashtextextended(concat(${$.organizationId}::text, final.id), 0))
     from (select ${final.id} from ${customers} as ${final}
-      where ${final.organizationId} = ${$.organizationId} and ${final.id} = any(${$.ids}::uuid[]) and ${final.mergedInto} is null
+      where ${ofOrganization(final, $)} and ${final.id} = any(${$.ids}::uuid[]) and ${final.mergedInto} is null
       order by ${final.id}) as final`,
 );
 

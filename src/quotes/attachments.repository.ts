@@ -12,6 +12,7 @@ import {
   keyIn,
   keyIs,
   type OrganizationScope,
+  ofOrganization,
   organizations,
   type Params,
   parseJson,
@@ -140,7 +141,7 @@ const insertAttachmentStatement = prepared(
   ($: Params<AttachmentValues>) => sql<{ recorded: boolean }>`
     insert into ${quoteAttachments} (organization_id, id, quote_id, file_name, kind, mime_type, size_bytes)
     select ${quotes.organizationId}, ${$.id}::uuid, ${quotes.id}, ${$.fileName}, ${$.kind}, ${$.mimeType}, ${$.sizeBytes}
-    from ${quotes} where ${quotes.organizationId} = ${$.organizationId} and ${quotes.id} = ${$.quoteId}
+    from ${quotes} where ${ofOrganization(quotes, $)} and ${quotes.id} = ${$.quoteId}
       and ${activeQuotes.visible}
     returning true as recorded`,
 );

@@ -26,8 +26,8 @@ import {
   named,
   newestFirst,
   type OrganizationScope,
+  ofOrganization,
   opportunities,
-  organizationParam,
   type Params,
   parseJson,
   prepared,
@@ -173,7 +173,7 @@ export async function findQuote(db: Database, token: string): Promise<Json<Publi
 
 /** Through its opportunity, if it has no customer itself. */
 const isOfErased = sql`exists (select from ${erasures}
-  where ${erasures.organizationId} = ${organizationParam} and ${erasures.customerId} = coalesce(${quotes.customerId},
+  where ${ofOrganization(erasures)} and ${erasures.customerId} = coalesce(${quotes.customerId},
     ${named(opportunities.customerId, opportunities, quotes.opportunityId)}))`;
 
 const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt: string }>) =>

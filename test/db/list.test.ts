@@ -30,7 +30,7 @@ test.each<[Query, rows: number, hasTotal: boolean]>([
 
 test('a search reads search documents: the page by their ids, the total without the records', async () => {
   const { text: page, after: [total] = [] } = await statementsOf({ query: 'a', tag: 'vip' }, 2);
-  expect(page).toContain('in (select "searchable_customers"."id" from "searchable_customers" where');
+  expect(page).toContain('in (select "searchable_customers"."id" as "id" from "searchable_customers" where');
   expect(total?.text).toContain('from "searchable_customers" where');
   expect(total?.text).not.toContain('"customers"');
   expect((await statementsOf({}, 2)).text).not.toContain('searchable');

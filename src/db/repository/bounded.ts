@@ -5,8 +5,7 @@ import type { Columns, Storable } from '../fields.ts';
 import { type Json, parseJson } from '../json.ts';
 import { inTransaction, type OrganizationScope } from '../pool/scope.ts';
 import type { View } from '../query.ts';
-import { defineGet, defineLockedGet } from './get.ts';
-import { defineUpdate } from './write.ts';
+import { defineGet, defineLockedGet, defineUpdate } from './record.ts';
 
 /** Records with a largest size. Whoever may exceed it writes in a transaction, which is rolled back if the record is too large. */
 

@@ -1,11 +1,23 @@
-import { getTableColumns, getTableName, is, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import {
+  and,
+  eq,
+  getTableColumns,
+  getTableName,
+  inArray,
+  is,
+  isNotNull,
+  type Placeholder,
+  type SQL,
+  type SQLWrapper,
+  sql,
+} from 'drizzle-orm';
 import { type PgColumn, PgUUID } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import { MAX_LIMIT } from '../../contract/fields.ts';
 import { idOrNull, isId } from '../ids.ts';
 import { type Json, jsonList } from '../json.ts';
 import type { OrganizationScope } from '../pool/scope.ts';
-import { organizationParam, selectList, type View } from '../query.ts';
+import { as, ofOrganization, qb, selectList, type View } from '../query.ts';
 import {
   nameOfParts,
   type Params,
@@ -17,6 +29,8 @@ import {
 import { customers } from '../tables/customers.ts';
 import { liveCounts } from '../tables/live-counts.ts';
 import type { TenantTable } from '../tables/resource.ts';
+
+import type { ArchivableTable } from './record.ts';
 
 export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };
 
@@ -81,10 +95,10 @@ const themselves: Referred = {
 /** A merged customer is the one that it was merged into. */
 const survivors: Referred = {
   one: (id) => sql`coalesce((select ${customers.mergedInto} from ${customers}
-    where ${customers.organizationId} = ${organizationParam} and ${customers.id} = ${id}), ${id}::uuid)`,
+    where ${ofOrganization(customers)} and ${customers.id} = ${id}), ${id}::uuid)`,
   several: (ids) => sql`any(array(
     select coalesce(${customers.mergedInto}, sent.id) from unnest(${ids}::uuid[]) as sent(id) left join ${customers}
-      on ${customers.organizationId} = ${organizationParam} and ${customers.id} = sent.id))`,
+      on ${ofOrganization(customers)} and ${customers.id} = sent.id))`,
 };
 
 type ById = {
@@ -200,15 +214,17 @@ function columnOf(table: TenantTable, field: string, searchedText?: SQL): PgColu
   return column;
 }
 
-const all = (conditions: readonly SQL[]): SQL => sql.join([...conditions], sql` and `);
-
-const ofOrganization = (table: Pick<TenantTable, 'organizationId'>): SQL =>
-  sql`${table.organizationId} = ${organizationParam}`;
-
-const storedSum = (resource: string, value?: Placeholder): SQL =>
-  sql`select coalesce(sum(${liveCounts.live}), 0) as total from ${liveCounts}
-    where ${ofOrganization(liveCounts)} and ${liveCounts.resource} = ${sql.raw(`'${resource}'`)}
-      ${value ? sql`and ${liveCounts.value} = ${value}` : sql``}`;
+const storedSum = (resource: string, value?: Placeholder) =>
+  qb
+    .select(as({ total: sql<string>`coalesce(sum(${liveCounts.live}), 0)` }))
+    .from(liveCounts)
+    .where(
+      and(
+        ofOrganization(liveCounts),
+        eq(liveCounts.resource, sql.raw(`'${resource}'`)),
+        value && eq(liveCounts.value, value),
+      ),
+    );
 
 /** The records that the filters of a list find. */
 function defineFilters<T, Query extends z.ZodObject>(view: View<T>, options: ListOptions<Query>) {
@@ -230,20 +246,24 @@ function defineFilters<T, Query extends z.ZodObject>(view: View<T>, options: Lis
     ([filter, { field, where }]: [string, Filter]): SQL =>
       where(columnOf(of, field, view.searchedText), sql.placeholder(filter));
 
-  /** The condition of the page, and the source of the total. */
-  function matching(active: ActiveFilters): { where: SQL; counted: SQL } {
+  /** The condition of the page, and the rows that make the total. */
+  function matching(active: ActiveFilters) {
     const inSearchDocument =
       searchDocument && active.some(([, { isInSearchTable }]) => isInSearchTable)
         ? active.filter(([, { field }]) => field in columnsOf(searchDocument))
         : [];
     const others = active.filter((filter) => !inSearchDocument.includes(filter));
-    const where = [ofOrganization(table), visible, ...others.map(condition(table))];
-    if (!searchDocument || inSearchDocument.length === 0)
-      return { where: all(where), counted: sql`${table} where ${all(where)}` };
-    const documents = sql`${searchDocument} where ${all([ofOrganization(searchDocument), ...inSearchDocument.map(condition(searchDocument))])}`;
-    const both = all([...where, sql`${table.id} in (select ${searchDocument.id} from ${documents})`]);
+    const where = and(ofOrganization(table), visible, ...others.map(condition(table)));
+    if (!searchDocument || inSearchDocument.length === 0) return { where, counted: { table, where } };
+    const documents = {
+      table: searchDocument,
+      where: and(ofOrganization(searchDocument), ...inSearchDocument.map(condition(searchDocument))),
+    };
+    const { id } = searchDocument;
+    const found = qb.select(as({ id })).from(searchDocument).where(documents.where);
+    const both = and(where, inArray(table.id, found));
     // Only visible records have search documents, so these can be counted instead.
-    return { where: both, counted: others.length === 0 ? documents : sql`${table} where ${both}` };
+    return { where: both, counted: others.length === 0 ? documents : { table, where: both } };
   }
 
   function boundValue({ field, where, value }: Filter, requested: unknown): unknown {
@@ -282,7 +302,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
 
   // The SQL also has MAX_LIMIT as a constant, and a first page has no offset: with parameters alone, PostgreSQL would
   // estimate a tenth of the table, and plan again at each run.
-  function pageOf(where: SQL, skips: boolean, isPlanned: boolean, total: SQL | undefined): SQL<PageRow> {
+  function pageOf(where: SQL | undefined, skips: boolean, isPlanned: boolean, total: SQLWrapper | undefined) {
     const offset = skips ? sql`offset ${sql.placeholder('offset')}` : sql``;
     const cut = (value: SQL): SQL => sql`select * from (
         select ${value} from ${table} where ${where} order by ${orderBy} limit ${sql.raw(String(MAX_LIMIT))} ${offset}
@@ -292,12 +312,12 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       !skips && !isPlanned
         ? sql`from (${cut(sql`*`)}) ${table}`
         : sql`from ${table} where ${ofOrganization(table)} and ${table.id} = any(array(${cut(sql`${table.id}`)}))`;
-    return sql`select row_to_json(item) as body${total ? sql`, (${total}) as total` : sql``}
+    return sql<PageRow>`select row_to_json(item) as body${total && sql`, ${total} as total`}
       from (select ${selectList(view.fields)} ${source} order by ${orderBy}) item`;
   }
 
   /** The total in `live_counts`, if triggers maintain one for these filters. */
-  function storedTotal(active: ActiveFilters): SQL | undefined {
+  function storedTotal(active: ActiveFilters) {
     const { isCounted, countedBy } = view;
     if (!isCounted) return undefined;
     const [first, ...others] = active;
@@ -314,7 +334,12 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     const { where, counted } = matching(active);
     const isPlanned = active.some(([, filter]) => filter.isPlannedEachTime);
     const make = isPlanned ? unprepared : prepared;
-    const total = storedTotal(active) ?? sql`select count(*) as total from ${counted}`;
+    const total =
+      storedTotal(active) ??
+      qb
+        .select(as({ total: sql<string>`count(*)` }))
+        .from(counted.table)
+        .where(counted.where);
     const isLater = active.some(([, filter]) => filter.isTotalLater);
     return {
       page: make(
@@ -324,7 +349,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       ),
       total: make(
         nameOfParts([`${name}_total`, ...active.map(([filter]) => filter)]),
-        (_: Params<Values>) => sql<{ total: string }>`${total}`,
+        (_: Params<Values>) => total,
         { isFurther },
       ),
     };
@@ -363,7 +388,7 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
 export function defineSummary<T, Row, Query extends z.ZodObject>(
   view: View<T>,
   options: ListOptions<Query>,
-  summarize: (where: SQL) => SQL<{ body: Json<Row> }>,
+  summarize: (where: SQL | undefined) => SQL<{ body: Json<Row> }>,
 ) {
   const { filters, matching, activeIn } = defineFilters(view, options);
   const statementFor = statementsBySet((names: readonly string[], isFurther) => {
@@ -383,4 +408,35 @@ export function defineSummary<T, Row, Query extends z.ZodObject>(
       ']}',
     );
   };
+}
+
+/** Archived records, which have neither search documents nor kept totals. */
+export const archivedOf = <T>(view: View<T, ArchivableTable>): View<T, ArchivableTable> => ({
+  ...view,
+  visible: isNotNull(view.table.archivedAt),
+  isCounted: false,
+  searchDocument: undefined,
+});
+
+/**
+ * The list of the dashboard: active records or, with `archived`, the archived ones, latest archived first.
+ * @param archived the archived records, if not all can be restored, and filters that differ for them
+ */
+export function defineRecordList<T, Query extends z.ZodObject>(
+  view: View<T, ArchivableTable>,
+  options: ListOptions<Query>,
+  archived: { view?: View<T, ArchivableTable>; filters?: Partial<ListOptions<Query>['filters']> } = {},
+) {
+  const name = getTableName(view.table);
+  const list = defineList(view, { ...options, name: `${name}.list_records` });
+  const listArchived = defineList(archived.view ?? archivedOf(view), {
+    ...options,
+    name: `${name}.list_archived`,
+    order: newestFirst('archivedAt'),
+    filters: { ...options.filters, ...archived.filters },
+  });
+  return (
+    scope: OrganizationScope,
+    { archived, ...query }: Parameters<typeof list>[1] & { archived?: 'true' | undefined },
+  ) => (archived ? listArchived : list)(scope, query as Parameters<typeof list>[1]);
 }

@@ -10,10 +10,15 @@ import { inTransaction, LostRace, type OrganizationScope } from '../pool/scope.t
 import { as, keyIs, qb, type RecordKey, type View } from '../query.ts';
 import { type Params, prepared } from '../statement.ts';
 import { type Resource, recordNotFound, type TenantTable } from '../tables/resource.ts';
-import { defineArchive, defineRecordList, defineRestore, storedOf } from './archive.ts';
-import { defineGet, defineLockedGet } from './get.ts';
-import type { ListOptions } from './list.ts';
-import { defineUpdate } from './write.ts';
+import { defineRecordList, type ListOptions } from './list.ts';
+import {
+  defineArchive,
+  defineGet,
+  defineLockedGet,
+  defineRestore,
+  defineUpdate,
+  storedOf,
+} from './record.ts';
 
 export type Put<T> = { created: boolean; body: Json<T> };
 
