@@ -66,30 +66,24 @@ const storeStatement = prepared(
 );
 
 /**
- * Locks the key until the transaction ends.
- * @returns false while another transaction, on any instance, has the lock
+ * Locks the key until the transaction ends, and then looks for its response. Both are sent together with `begin`.
+ * @returns `isLocked` is false while another transaction, on any instance, has the lock
  */
-export async function claimKey({ db }: OrganizationScope, fingerprint: Buffer): Promise<boolean> {
-  const [row] = await db.write(lockStatement, { lock: String(fingerprint.readBigInt64BE()) });
-  return row?.isLocked ?? false;
-}
-
-export async function findResponse(
+export async function claimKey(
   { db, organizationId }: OrganizationScope,
   fingerprint: Buffer,
-): Promise<StoredResponse | undefined> {
-  const [row] = await db.read(findStatement, { organizationId, fingerprint });
-  return row;
+): Promise<{ isLocked: boolean; first: StoredResponse | undefined }> {
+  const [[lock], [first]] = await Promise.all([
+    db.read(lockStatement, { lock: String(fingerprint.readBigInt64BE()) }),
+    db.read(findStatement, { organizationId, fingerprint }),
+  ]);
+  return { isLocked: lock?.isLocked ?? false, first };
 }
 
-export async function storeResponse(
+export const storeResponse = (
   { db, organizationId }: OrganizationScope,
-  fingerprint: Buffer,
-  response: StoredResponse,
-  recordIds: readonly string[],
-): Promise<void> {
-  await db.write(storeStatement, { ...response, organizationId, fingerprint, recordIds });
-}
+  response: StoredResponse & { fingerprint: Buffer; recordIds: readonly string[] },
+) => db.write(storeStatement, { ...response, organizationId });
 
 const defineErase = (name: string, isOfRecords: ($: Params<Ids>) => SQL) =>
   unprepared(name, ($: Params<Ids>) =>

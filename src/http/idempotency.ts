@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, validationFailed } from '../contract/errors.ts';
 import { inTransaction, isId, type Json, type OrganizationScope, parseJson } from '../db/index.ts';
 import { presentedToken } from './credentials.ts';
-import { claimKey, findResponse, storeResponse } from './idempotency.repository.ts';
+import { claimKey, storeResponse } from './idempotency.repository.ts';
 
 /** As in the IETF draft "The Idempotency-Key HTTP Header Field". */
 
@@ -88,9 +88,8 @@ export async function idempotently<T>(
   const fingerprint = sha256(`${request.scope.organizationId} ${request.method} ${pathOf(request)}\n${key}`);
   const hashed = bodyHash ?? sha256(canonical(request.sentBody));
 
-  const { first, response } = await inTransaction(request.scope, async (scope) => {
-    const isLocked = await claimKey(scope, fingerprint);
-    const first = await findResponse(scope, fingerprint);
+  const attempt = async (scope: OrganizationScope) => {
+    const { isLocked, first } = await claimKey(scope, fingerprint);
     if (first) {
       if (!first.bodyHash.equals(hashed)) throw new ApiError('IDEMPOTENCY_KEY_REUSED', { part: 'body' });
       const body = isSecret ? unseal(request, fingerprint, first.body) : first.body;
@@ -99,16 +98,22 @@ export async function idempotently<T>(
     if (!isLocked) throw new ApiError('IDEMPOTENCY_IN_PROGRESS');
     const response = await work(scope);
     const stored = {
+      fingerprint,
       status,
       headers: reply.hasHeader(STORED_HEADER)
         ? { [STORED_HEADER]: String(reply.getHeader(STORED_HEADER)) }
         : {},
       body: isSecret ? seal(request, fingerprint, response) : response,
       bodyHash: hashed,
+      recordIds: recordIdsOf(request, response),
     };
-    await storeResponse(scope, fingerprint, stored, recordIdsOf(request, response));
-    return { first, response };
-  });
+    return { response, stored };
+  };
+  const { first, response } = await inTransaction(
+    request.scope,
+    attempt,
+    (scope, { stored }) => stored && storeResponse(scope, stored),
+  );
   // After the transaction, so that an error response does not carry them.
   if (first) reply.code(first.status).headers(first.headers).header('idempotency-replayed', 'true');
   return response;

@@ -75,6 +75,15 @@ const PAIRS: Record<string, [first: number[], second: number[], prepare: Prepare
       return () => [agency.delete(`/v1/customers/${ana.id}`), rename()];
     },
   ],
+  'an archive and a create of its contacts': [
+    [200],
+    [201, 409],
+    async (agency, round) => {
+      const contacts = [whatsapp(round), web(`ana ${round}`)];
+      const ana = await customer(agency, { contacts });
+      return () => [agency.delete(`/v1/customers/${ana.id}`), create(agency, ...contacts.toReversed())];
+    },
+  ],
   'a PATCH of contacts and a conversation': [
     [200],
     [200],
@@ -231,23 +240,25 @@ const heldContacts = async ({ id }: Agency): Promise<number> => {
   return (await service.query(text, [id])).length;
 };
 
-test('contacts are locked in one order, however a body lists them', async () => {
+test('contacts are locked in one order, however a body lists them, and an archive waits for none of them', async () => {
   const agency = await service.agency();
   const sorted = await service.query<{ key: string; lock: number }>(
     `select key, hashtext(key) % 1024 as lock from unnest(array['web a', 'web b', 'web c']) as key order by lock`,
   );
   const contacts = sorted.map(({ key }) => web(key.slice(4)));
+  let held = await customer(agency, { contacts });
   for (const listed of [contacts, contacts.toReversed()])
     for (const [place, { lock }] of sorted.entries())
       await administer(service.ownerUrl, async (client) => {
         await client.query('begin');
         await client.query('select pg_advisory_xact_lock(hashtext($1), $2)', [agency.id, lock]);
+        expect((await agency.delete(`/v1/customers/${held.id}`)).status).toBe(200);
         const created = create(agency, ...listed);
         await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
         // The one that is waited for, and those before it.
         expect(await heldContacts(agency)).toBe(place + 1);
         await client.query('commit');
-        await agency.delete(`/v1/customers/${(await created).body.id}`);
+        held = (await created).body;
       });
 });
 

@@ -15,6 +15,10 @@ const ADD = prepared(
   'test.add',
   ($: Params<{ id: number }>) => sql`update counters set value = value + 1 where id = ${$.id}`,
 );
+const VALUE = prepared(
+  'test.value',
+  ($: Params<{ id: number }>) => sql<{ value: number }>`select value from counters where id = ${$.id}`,
+);
 const FAILING_READ = prepared('test.failing_read', () => sql<{ value: number }>`select fail() as value`);
 const FAILING_WRITE = prepared(
   'test.failing_write',
@@ -82,6 +86,13 @@ describe('the statements of a transaction', () => {
       await insert([id, id + 1]);
     }
     expect(await values()).toHaveLength(6);
+  });
+
+  test('that are sent at once run in the order of the calls, a read after a write too', async () => {
+    const [, [row]] = await own.transaction(({ write, read }) =>
+      Promise.all([write(ADD, { id: 1 }), read(VALUE, { id: 1 })]),
+    );
+    expect(row).toEqual({ value: 1 });
   });
 
   test('are rolled back when the work throws, also inside another transaction', async () => {

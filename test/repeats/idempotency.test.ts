@@ -131,14 +131,18 @@ test('a validation error, a conflict or an unreachable database does not use up 
 });
 
 // Citus has no constraint triggers.
-test.skipIf(inject('workerUrls').length > 0)('a failed commit does not use up the key', async () => {
+test.skipIf(inject('workerUrls').length > 0).each([
+  ['commit', 'customers', 'deferrable initially deferred'],
+  ['storing of the response, which is sent with the commit,', 'idempotency_keys', 'not deferrable'],
+])('a failed %s writes nothing, and does not use up the key', async (_what, table, when) => {
   const agency = await service.agency();
   const create = () => agency.post(CUSTOMERS, visitor('ana'), withKey('k'));
   await service.query(`create function full_disk() returns trigger language plpgsql as $$
     begin raise exception 'full' using errcode = 'disk_full'; end $$`);
-  await service.query(`create constraint trigger full_disk after insert on customers
-    deferrable initially deferred for each row execute function full_disk()`);
+  await service.query(`create constraint trigger full_disk after insert on ${table}
+    ${when} for each row execute function full_disk()`);
   expect((await create()).body.error.code).toBe('SERVICE_UNAVAILABLE');
+  expect(await countOf('customers', agency)).toBe(0);
   await service.query('drop function full_disk cascade');
   expectFirst(await create());
 });

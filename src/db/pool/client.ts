@@ -35,15 +35,27 @@ function bytesOf(rows: readonly unknown[]): number {
   return bytes;
 }
 
-function queriesOn(client: pg.Client, deadline: Deadline, attempt: number): Queries {
+/** In their order. Reads are sent with `begin`; without it, they change nothing, and no write follows. */
+function queriesOn(client: pg.Client, deadline: Deadline, attempt: number, begun: Promise<void>): Queries {
+  let isWriting = false;
   const query = <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> => {
     deadline.statement = statement.name;
     return send(client, statement, values);
   };
+  const inOrder =
+    (isWrite: boolean): typeof query =>
+    (statement, values) => {
+      isWriting ||= isWrite;
+      return isWriting ? begun.then(() => query(statement, values)) : query(statement, values);
+    };
   const queries: Queries = {
-    read: query,
-    write: query,
-    transaction: (work) => work(queries),
+    read: inOrder(false),
+    write: inOrder(true),
+    async transaction(work, last) {
+      const result = await work(queries);
+      await last?.(queries, result);
+      return result;
+    },
     attempt,
   };
   return queries;
@@ -90,12 +102,17 @@ export function openDatabase(options: DatabaseOptions): Database {
           const once = () => pool.withClient((client) => send(client, statement, values), deadline);
           return retry('write', () => run(writes, once, deadline), deadline);
         }).finally(countWrite),
-      transaction: (work) =>
+      transaction: (work, last) =>
         withDeadline(transactionMs, { caller, canEnd: false }, (deadline) => {
           let attempt = 0;
           const once = () => {
             attempt += 1;
-            return pool.withTransaction((client) => work(queriesOn(client, deadline, attempt)), deadline);
+            return pool.withTransaction(
+              (client, begun) => queriesOn(client, deadline, attempt, begun),
+              work,
+              last,
+              deadline,
+            );
           };
           return retry('write', () => run(writes, once, deadline), deadline);
         }).finally(countWrite),

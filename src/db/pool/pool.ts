@@ -128,14 +128,23 @@ export function openPool(options: PoolOptions) {
     }
   }
 
-  function withTransaction<Result>(work: Work<Result>, deadline: Deadline): Promise<Result> {
+  function withTransaction<On, Result>(
+    on: (client: pg.Client, begun: Promise<void>) => On,
+    work: (on: On) => Promise<Result>,
+    last: ((on: On, result: Result) => Promise<unknown> | undefined) | undefined,
+    deadline: Deadline,
+  ): Promise<Result> {
     let isOpen = false;
     const transaction = async (client: pg.Client): Promise<Result> => {
       try {
-        await run(client, 'begin');
-        const result = await work(client);
+        const begun = run(client, 'begin');
+        begun.catch(() => undefined);
+        const queries = on(client, begun);
+        const result = await work(queries);
+        await begun;
         if (deadline.abandoned) throw deadline.abandoned;
-        await run(client, 'commit');
+        // After an error of the last statement, PostgreSQL rolls back at the commit.
+        await Promise.all([last?.(queries, result), begun.then(() => run(client, 'commit'))]);
         return result;
       } catch (error) {
         await run(client, 'rollback').catch(() => {

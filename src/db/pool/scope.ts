@@ -5,8 +5,14 @@ export type Queries = {
   read: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
   /** Retries only if the error proves that nothing was written, unless in a transaction. */
   write: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
-  /** Runs `work` again if nothing was committed. Inside a transaction, it joins that one. */
-  transaction: <Result>(work: (transaction: Queries) => Promise<Result>) => Promise<Result>;
+  /**
+   * Runs `work` again if nothing was committed. Inside a transaction, it joins that one.
+   * @param last sends a statement together with the commit, or throws before it sends anything
+   */
+  transaction: <Result>(
+    work: (transaction: Queries) => Promise<Result>,
+    last?: (transaction: Queries, result: Result) => Promise<unknown> | undefined,
+  ) => Promise<Result>;
   /** Of a transaction: 1, then 2, … */
   attempt?: number;
 };
@@ -48,4 +54,9 @@ export const scopeTo = (db: Scopes, organizationId: string, caller?: Caller): Or
 export const inTransaction = <Result>(
   scope: OrganizationScope,
   work: (scope: OrganizationScope) => Promise<Result>,
-): Promise<Result> => scope.db.transaction((db) => work({ ...scope, db }));
+  last?: (scope: OrganizationScope, result: Result) => Promise<unknown> | undefined,
+): Promise<Result> =>
+  scope.db.transaction(
+    (db) => work({ ...scope, db }),
+    last && ((db, result) => last({ ...scope, db }, result)),
+  );

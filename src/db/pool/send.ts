@@ -16,17 +16,17 @@ function countPrepared(client: pg.Client, name: string): void {
   else preparedOn.set(client, new Set([name]));
 }
 
-export const send = <Row, Values>(
+export function send<Row, Values>(
   client: pg.Client,
   statement: Statement<Row, Values>,
   values: Values,
-): Promise<Row[]> =>
-  new Promise((done, fail) => {
+): Promise<Row[]> {
+  const query = bind(statement, values);
+  return new Promise((done, fail) => {
     if (statement.isPrepared) countPrepared(client, statement.name);
-    client.query(bind(statement, values), (error, result) =>
-      error ? fail(error) : done(result.rows as Row[]),
-    );
+    client.query(query, (error, result) => (error ? fail(error) : done(result.rows as Row[])));
   });
+}
 
 export const run = (client: pg.Client, command: string): Promise<void> =>
   new Promise((done, fail) => {
