@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { issueApiKey } from '../src/api-keys/repository.ts';
 import { databaseUrl, migrateDatabase, openDatabase, parseJson, scopeTo } from '../src/db/index.ts';
-import { LARGE, loadDataSet, MIDDLE, organizationId, recordId, SCALES } from '../test/support/dataset.ts';
+import { LARGE, loadDataSet, MIDDLE, organizationId, SCALES } from '../test/support/dataset.ts';
 import type { Options } from './options.ts';
-import { type ActiveIds, SIDES } from './workloads.ts';
+import { type ActiveIds, ARCHIVED, type Kind, SIDES } from './workloads.ts';
 
 /** The databases of the servers, and the keys and ids for requests. */
 
@@ -29,13 +29,23 @@ async function copy(host: string, from: string, name: string): Promise<string> {
 const REQUESTS_PER_MINUTE = 2_000_000_000;
 const MALFORMED_KEY = 'tcrm_not-a-key';
 
+/** The organizations whose customers are archived. */
+const TO_ARCHIVE = SIDES.map(() => ({
+  customers: ARCHIVED,
+  products: 0,
+  opportunities: 0,
+  conversations: 0,
+  quotes: 0,
+}));
+
 type Keys = (organization: number | undefined) => string;
 
 /** A key for each organization that a workload uses. */
-async function issueKeys(url: string): Promise<Keys> {
+async function issueKeys(url: string, scale: Options['scale']): Promise<Keys> {
   const keys = new Map<number | undefined, string>([[undefined, MALFORMED_KEY]]);
   const db = openDatabase({ url, poolSize: 2, maxWaiting: 10, statementTimeout: 60_000 });
-  for (const organization of [LARGE, ...SIDES.map((_, index) => MIDDLE + index)]) {
+  const first = [MIDDLE, SCALES[scale].length + 1];
+  for (const organization of [LARGE, ...first.flatMap((number) => SIDES.map((_, index) => number + index))]) {
     const scope = scopeTo(db, organizationId(organization));
     const key = await issueApiKey(scope, { name: 'bench', requestsPerMinute: REQUESTS_PER_MINUTE });
     keys.set(organization, parseJson(key).key);
@@ -61,7 +71,7 @@ export async function createDatabases(
     await client.query(`create database ${name}`);
     await migrateDatabase(databaseUrl(host, name));
     await withClient(databaseUrl(host, name), (loader) =>
-      loadDataSet(loader, SCALES[scale], (step) => report(`loading: ${step}`)),
+      loadDataSet(loader, [...SCALES[scale], ...TO_ARCHIVE], (step) => report(`loading: ${step}`)),
     );
     report('loading: the tables of the server by hand');
     await withClient(await copy(host, name, 'by_hand'), async (loader) => {
@@ -74,7 +84,7 @@ export async function createDatabases(
   report('copying the data');
   const ours = await copy(host, name, 'ours');
   const byHand = await copy(host, nameByHand, 'by_hand');
-  const key = await issueKeys(ours);
+  const key = await issueKeys(ours, scale);
   const { rows } = await withClient(ours, (client) =>
     client.query('select json_agg(api_keys)::text as keys from api_keys'),
   );
@@ -86,20 +96,27 @@ export async function createDatabases(
   return { ours, byHand, key };
 }
 
-const IDS = 500;
+const TABLES: Record<Kind, string> = {
+  customer: 'customers',
+  product: 'products',
+  conversation: 'conversations',
+  quote: 'quotes',
+  opportunity: 'opportunities',
+};
+
+const LONG_TRANSCRIPT = `continued_by is null and (
+  select sum(message_count) from conversations thread
+  where thread.organization_id = record.organization_id and thread.chain_id = record.chain_id) >= 50`;
 
 export const activeIdsOf =
-  (url: string, { scale }: Options): ActiveIds =>
-  (kind, organization) => {
-    const size = SCALES[scale][organization - 1]?.[`${kind}s`] ?? 0;
-    const ids = Array.from({ length: IDS }, (_, index) =>
-      recordId(kind, organization, 1 + Math.floor((index * size) / IDS)),
-    );
-    return withClient(url, async (client) => {
+  (url: string): ActiveIds =>
+  (kind, organization, count = 500) =>
+    withClient(url, async (client) => {
       const { rows } = await client.query<{ id: string }>(
-        `select id from ${kind}s where organization_id = $1 and id = any($2) and archived_at is null order by md5(id::text)`,
-        [organizationId(organization), ids],
+        `select id from ${TABLES[kind]} record where organization_id = $1
+          and ${kind === 'conversation' ? LONG_TRANSCRIPT : 'archived_at is null'}
+        order by md5(id::text) limit $2`,
+        [organizationId(organization), count],
       );
       return rows.map(({ id }) => id);
     });
-  };

@@ -26,8 +26,7 @@ async function statementsOf(chosen: readonly Workload[]): Promise<Record<string,
   for (const { sides, organization, works } of chosen) {
     const [work] = sides.includes('floor') ? await works('floor', 1) : [];
     if (!work) continue;
-    const { name, text } = await preparedOf(work, organization('floor') ?? 0);
-    texts[name] = text;
+    for (const { name, text } of await preparedOf(work, organization('floor') ?? 0)) texts[name] = text;
   }
   return texts;
 }
@@ -45,7 +44,7 @@ async function run(options: Options, folder: string, closers: (() => Promise<voi
 
   const isChosen = ({ name }: { name: string }): boolean =>
     options.only.length === 0 || options.only.some((part) => name.includes(part));
-  const chosen = workloads(activeIdsOf(ours, options)).filter(isChosen);
+  const chosen = workloads(activeIdsOf(ours), options).filter(isChosen);
   const start = async (name: Side, script: URL, probe: string, environment: Record<string, string>) =>
     closing(
       await startServer({

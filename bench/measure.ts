@@ -39,11 +39,12 @@ const ROUNDS = 5;
 const BUSY = 0.9;
 const WRITES_PER_SECOND = 6_000;
 
-function httpText({ method, path, body }: Request, key: string): string {
+function httpText({ method, path, body, key: idempotencyKey }: Request, key: string): string {
   const head = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${key}\r\n`;
   if (body === undefined) return `${head}\r\n`;
   const json = JSON.stringify(body);
-  return `${head}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(json)}\r\n\r\n${json}`;
+  const once = idempotencyKey === undefined ? '' : `idempotency-key: ${idempotencyKey}\r\n`;
+  return `${head}${once}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(json)}\r\n\r\n${json}`;
 }
 
 /** @param amount of requests, if the workload writes */

@@ -1,19 +1,32 @@
+import { randomBytes, randomInt } from 'node:crypto';
 import { createCatalogProduct, getCatalogProduct } from '../src/catalog/repository.ts';
 import { CatalogProductCreate } from '../src/catalog/schema.ts';
-import { createCustomer, getCustomer, updateCustomer } from '../src/customers/repository.ts';
+import { getTranscript } from '../src/conversations/messages.repository.ts';
+import { listConversations } from '../src/conversations/repository.ts';
+import { archiveCustomer, createCustomer, getCustomer, updateCustomer } from '../src/customers/repository.ts';
 import { CustomerCreate } from '../src/customers/schema.ts';
-import type { OrganizationScope } from '../src/db/index.ts';
-import { LARGE, MIDDLE, TERMS } from '../test/support/dataset.ts';
+import { newId, type OrganizationScope } from '../src/db/index.ts';
+import { claimKey, storeResponse } from '../src/http/idempotency.repository.ts';
+import { listOpportunities } from '../src/opportunities/repository.ts';
+import { listQuotes } from '../src/quotes/repository.ts';
+import { LARGE, MIDDLE, SCALES, TERMS } from '../test/support/dataset.ts';
 import { statementOf } from '../test/support/statements.ts';
+import type { Options } from './options.ts';
 
 /** The rows of the report: the requests, the servers they go to, and their aims. */
 
 export const SIDES = ['ours', 'byHand', 'floor'] as const;
 export type Side = (typeof SIDES)[number];
 
-export type Request = { method: 'GET' | 'POST' | 'PATCH'; path: string; body?: unknown };
+export type Request = {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  path: string;
+  body?: unknown;
+  /** Of a create: its Idempotency-Key. */
+  key?: string;
+};
 
-/** A request, and the statement that the repository runs for it. */
+/** A request, and the repository's function, whose statements the floor runs. */
 type Work = { request: Request; ask?: (scope: OrganizationScope) => Promise<unknown> };
 
 /** Minimum throughput and maximum p99, over the server by hand; maximum processor time, over the floor. */
@@ -34,14 +47,20 @@ export type Workload = {
   works: (side: Side, amount: number) => Promise<Work[]>;
 };
 
-/** Ids of active records, spread over the organization. */
-export type ActiveIds = (kind: Kind, organization: number) => Promise<string[]>;
-type Kind = 'customer' | 'product';
+/** Ids of active records, spread over the organization; of conversations, the transcripts with 50 messages and more. */
+export type ActiveIds = (kind: Kind, organization: number, count?: number) => Promise<string[]>;
+export type Kind = 'customer' | 'product' | 'conversation' | 'quote' | 'opportunity';
 
-const PATHS = { customer: '/v1/customers', product: '/v1/catalog/products' };
+const PATHS = {
+  customer: '/v1/customers',
+  product: '/v1/catalog/products',
+  conversation: '/v1/conversations',
+  quote: '/v1/quotes',
+  opportunity: '/v1/opportunities',
+};
 const [ALL, SERVERS] = [SIDES, ['ours', 'byHand']] as const;
 /** By hand, a list of a million customers takes 70 ms. */
-const [WARM_UP, WARM_UP_LIST] = [3_000, 200];
+const [WARM_UP, WARM_UP_SMALL_LIST, WARM_UP_LIST] = [3_000, 1_000, 200];
 
 const list = (name: string, kind: Kind, aims: Aims, filter: Record<string, string> = {}): Workload => ({
   name,
@@ -54,6 +73,31 @@ const list = (name: string, kind: Kind, aims: Aims, filter: Record<string, strin
   works: async () => [
     { request: { method: 'GET', path: `${PATHS[kind]}?${new URLSearchParams({ limit: '25', ...filter })}` } },
   ],
+});
+
+const PAGE = { limit: 25, offset: 0 };
+
+/** A list of records without children, whose statement the floor runs too. */
+const listOfSmall = (
+  kind: Kind,
+  aims: Aims,
+  ask: (scope: OrganizationScope) => Promise<unknown>,
+): Workload => ({
+  ...list(`${kind === 'opportunity' ? 'opportunitie' : kind}s, first 25`, kind, aims),
+  sides: ALL,
+  warmUp: WARM_UP_SMALL_LIST,
+  works: async () => [{ request: { method: 'GET', path: `${PATHS[kind]}?limit=25` }, ask }],
+});
+
+const transcript = (activeIds: ActiveIds): Workload => ({
+  ...list('transcript of 50 messages', 'conversation', { rate: 0.95 }),
+  sides: ALL,
+  warmUp: WARM_UP_SMALL_LIST,
+  works: async () =>
+    (await activeIds('conversation', LARGE)).map((id) => ({
+      request: { method: 'GET', path: `${PATHS.conversation}/${id}/messages` },
+      ask: (scope) => getTranscript(scope, id, { limit: 50 }),
+    })),
 });
 
 /** For the row on memory. */
@@ -101,6 +145,26 @@ const write = (
   };
 };
 
+/** Customers that each server archives, and in how many rounds, warm-up included. */
+export const ARCHIVED = 21_000;
+const ROUNDS_OF_ARCHIVES = 6;
+const archived = new Map<Side, string[]>();
+
+/** Each customer once: the organizations that only this row uses have customers for every round. */
+const archive = (activeIds: ActiveIds, scale: Options['scale']): Workload => {
+  const organization = (side: Side): number => SCALES[scale].length + 1 + SIDES.indexOf(side);
+  const works = async (side: Side, amount: number): Promise<Work[]> => {
+    const ids = archived.get(side) ?? (await activeIds('customer', organization(side), ARCHIVED));
+    archived.set(side, ids);
+    const taken = ids.splice(0, Math.min(amount, ARCHIVED / ROUNDS_OF_ARCHIVES));
+    return taken.map((id) => ({
+      request: { method: 'DELETE', path: `${PATHS.customer}/${id}` },
+      ask: (scope) => archiveCustomer(scope, id),
+    }));
+  };
+  return { ...write('archive customer', 200, { rate: 0.9 }, async () => []), organization, works };
+};
+
 /** Unique in the whole run: no contact is written twice, and every PATCH changes something. */
 let written = 0;
 const next = (): number => {
@@ -108,13 +172,41 @@ const next = (): number => {
   return written;
 };
 
-function create(kind: Kind, amount: number): Work[] {
+/** What the service does with a key: claims it, and stores the response. */
+async function createWithKey(scope: OrganizationScope, body: CustomerCreate): Promise<unknown> {
+  const fingerprint = randomBytes(32);
+  await claimKey(scope, fingerprint);
+  const created = await createCustomer(scope, body);
+  const stored = { fingerprint, status: 201, headers: {}, bodyHash: fingerprint, recordIds: [newId()] };
+  await storeResponse(scope, { ...stored, body: Buffer.from(JSON.stringify({ id: newId(), ...body })) });
+  return created;
+}
+
+const createsWithKey = (amount: number): Work[] =>
+  Array.from({ length: amount }, () => {
+    const body = newCustomer(next());
+    return {
+      request: { method: 'POST', path: PATHS.customer, body, key: newId() },
+      ask: (scope) => createWithKey(scope, body),
+    };
+  });
+
+function create(kind: 'customer' | 'product', amount: number): Work[] {
   return Array.from({ length: amount }, () => {
     const body = kind === 'customer' ? newCustomer(next()) : newProduct(next());
     const ask = (scope: OrganizationScope) =>
       'title' in body ? createCatalogProduct(scope, body) : createCustomer(scope, body);
     return { request: { method: 'POST', path: PATHS[kind], body }, ask };
   });
+}
+
+const SYLLABLES = 'ba ce di fo gu la me ni po ru sa te vi xo ya ze pla tri gen mor cos tel'.split(' ');
+
+/** Twelve words that nobody has written before, each of two to four syllables: their trigrams are new to the index, as people's are. */
+function randomText(): string {
+  const word = () =>
+    Array.from({ length: randomInt(2, 5) }, () => SYLLABLES[randomInt(SYLLABLES.length)]).join('');
+  return Array.from({ length: 12 }, word).join(' ');
 }
 
 function newCustomer(number: number): CustomerCreate {
@@ -125,7 +217,7 @@ function newCustomer(number: number): CustomerCreate {
     city: 'Ciudad de México',
     country: 'México',
     preferredLanguage: 'es',
-    summary: 'Viaja con su familia y le interesa Cartagena en enero.',
+    summary: randomText(),
     tags: ['luna de miel'],
     contacts: [
       { identifierType: 'telefono', identifierValue: `+573${digits}` },
@@ -140,8 +232,7 @@ const newProduct = (number: number): CatalogProductCreate =>
     type: 'package',
     budgetTier: 'mid',
     currency: 'USD',
-    description:
-      'Lagos, bosques y volcanes, con un guía local y grupos pequeños. Cada día deja tiempo libre por la tarde.',
+    description: randomText(),
     shortDescription: 'Lagos, bosques y volcanes.',
     durationDays: 8,
     includes: ['Hotel', 'Traslados', 'Desayuno'],
@@ -169,12 +260,16 @@ const patch =
     });
   };
 
-export const workloads = (activeIds: ActiveIds): Workload[] => [
+export const workloads = (activeIds: ActiveIds, { scale }: Options): Workload[] => [
   list('list of 25 customers', 'customer', { rate: 2.5 }),
   list('list of 25 products', 'product', { rate: 2.5 }),
   list('products by status', 'product', { rate: 2 }, { status: 'active' }),
   list('customers, rare search term', 'customer', { rate: 1.3 }, { query: TERMS.rare }),
   list('products, common search term', 'product', { rate: 1.3 }, { query: TERMS.common }),
+  listOfSmall('conversation', { rate: 1.1 }, (scope) => listConversations(scope, PAGE)),
+  listOfSmall('quote', { rate: 1.1 }, (scope) => listQuotes(scope, PAGE)),
+  listOfSmall('opportunity', { rate: 1.1 }, (scope) => listOpportunities(scope, PAGE)),
+  transcript(activeIds),
   get('customer', activeIds),
   get('product', activeIds),
   {
@@ -186,6 +281,7 @@ export const workloads = (activeIds: ActiveIds): Workload[] => [
   write('create customer, two contacts', 201, { rate: 0.75, floor: 2 }, async (_organization, amount) =>
     create('customer', amount),
   ),
+  write('create customer with a key', 201, {}, async (_organization, amount) => createsWithKey(amount)),
   write('create product, two variants', 201, { rate: 1, floor: 2 }, async (_organization, amount) =>
     create('product', amount),
   ),
@@ -199,27 +295,34 @@ export const workloads = (activeIds: ActiveIds): Workload[] => [
     'patch customer, summary (searched text)',
     200,
     { rate: 0.8 },
-    patch(activeIds, (number) => ({
-      summary: `Viaja con su familia y le interesa Cartagena en enero. Pide vuelos directos, la vez ${number}.`,
+    patch(activeIds, () => ({
+      summary: randomText(),
     })),
     SERVERS,
   ),
+  archive(activeIds, scale),
 ];
 
-/** The statement of a request, prepared by its name on each connection. */
+/** The statements of a request, prepared by their names on each connection. */
 export async function preparedOf({ ask }: Work, organization: number) {
-  if (!ask) throw new Error('The floor has no lists.');
-  const { name, text, values = [], after } = await statementOf(organization, ask);
-  if (name === undefined || after)
-    throw new Error('The floor sends one prepared statement for each request.');
-  return { name, text, values };
+  if (!ask) throw new Error('The floor has no such list.');
+  const { after = [], ...first } = await statementOf(organization, ask);
+  return [first, ...after].map(({ name, text, values = [] }) => {
+    if (name === undefined) throw new Error('The floor sends prepared statements.');
+    return {
+      name,
+      text,
+      values: values.map((value) => (Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : value)),
+    };
+  });
 }
 
-/** The request to the floor that corresponds to one to the service. */
+/** The request to the floor that corresponds to one to the service: its statements, several of them in a transaction. */
 export async function floorRequest(work: Work, organization: number): Promise<Request> {
-  const { name, values } = await preparedOf(work, organization);
-  const path = `/${encodeURIComponent(name)}`;
-  return work.request.method === 'GET'
-    ? { method: 'GET', path: [path, ...values].join('/') }
-    : { method: 'POST', path, body: values };
+  const statements = await preparedOf(work, organization);
+  const body = statements.map(({ name, values }) => ({ name, values }));
+  const [sent] = statements;
+  return work.request.method === 'GET' && sent
+    ? { method: 'GET', path: ['', sent.name, ...sent.values.map(String)].map(encodeURIComponent).join('/') }
+    : { method: 'POST', path: '/', body };
 }

@@ -10,10 +10,13 @@ import {
   CatalogProductListQuery,
   CatalogProductUpdate,
 } from '../../src/catalog/schema.ts';
+import { ConversationFilters, ConversationTranscriptQuery } from '../../src/conversations/schema.ts';
 import { CustomerCreate, CustomerListQuery, CustomerUpdate } from '../../src/customers/schema.ts';
+import { OpportunityListQuery } from '../../src/opportunities/schema.ts';
+import { QuoteListQuery } from '../../src/quotes/schema.ts';
 
 /**
- * The operations on customers and products as a good developer would write them by hand: one short statement for each
+ * The operations of the rows as a good developer would write them by hand: one short statement for each
  * request, with JSON built by PostgreSQL. It promises less than the service: a conflict does not name its owner, a PATCH
  * that changes nothing still writes, and there are no entity tags and no fair queues. It shows what those promises cost.
  */
@@ -43,23 +46,78 @@ const select = (fields: string, of: string): string =>
     .join();
 
 const NEWEST = 'order by updated_at desc nulls last, id desc nulls last';
+const ACTIVE = 'archived_at is null';
+const NAME = (of: string): string =>
+  `nullif(concat_ws(' ', nullif(${of}.first_name, ''), nullif(${of}.last_name, '')), '')`;
 
-type Kind = {
+type Listed = {
   path: string;
   table: string;
   /** The select list of a record `r`, without its children. */
   fields: string;
-  children: { name: string; table: string; parent: string; fields: string };
+  children?: { name: string; table: string; parent: string; fields: string };
+  /** The records that a list has, and its order. */
+  visible?: string;
+  order?: string;
   /** Conditions of the list, by query parameter. */
   filters: Record<string, (value: string) => string>;
   query: ZodObject;
+};
+
+type Kind = Listed & {
+  children: NonNullable<Listed['children']>;
   update: ZodObject;
   /** The columns of a body, and its children. */
   toRows: (body: unknown) => { record: Row; children: Row[] };
 };
 
+const contains = (value: string): string => `search like contains_pattern(${value})`;
+const equals = (column: string) => (value: string) => `${column} = ${value}`;
+
+/** The value of a record that the column refers to. */
+const named = (value: string, table: string, column: string): string =>
+  `(select ${value} from ${table} n where n.organization_id = r.organization_id and n.id = r.${column})`;
+const customerName = `${named(NAME('n'), 'customers', 'customer_id')} as "customerName"`;
+
+const lists: Listed[] = [
+  {
+    path: '/v1/conversations',
+    table: 'conversations',
+    fields: `${select('id channel contact contactName customerId activityState controlledBy language lastMessageAt createdAt', 'r')},
+      ${customerName}`,
+    visible: 'continued_by is null',
+    order: 'order by last_message_at desc nulls last, id desc nulls last',
+    filters: { channel: equals('channel'), activityState: equals('activity_state') },
+    query: ConversationFilters,
+  },
+  {
+    path: '/v1/quotes',
+    table: 'quotes',
+    fields: `${select(
+      `id opportunityId title status destination customerId price currency token openCount firstOpenedAt lastOpenedAt publishedAt
+      createdAt updatedAt`,
+      'r',
+    )}, ${customerName}`,
+    filters: { status: equals('status'), opportunityId: equals('opportunity_id') },
+    query: QuoteListQuery,
+  },
+  {
+    path: '/v1/opportunities',
+    table: 'opportunities',
+    fields: `${select(
+      `id title shortRef destination customerId sellerMemberId budgetMin budgetMax budgetCurrency checkInDate nights passengerCount
+      salesStage stageId qualifiedAt lastActivityAt createdAt updatedAt`,
+      'r',
+    )}, ${customerName}, ${named('n.name', 'team_members', 'seller_member_id')} as "sellerName",
+      ${named('n.key', 'pipeline_stages', 'stage_id')} as stage, coalesce(r.temperature_override, r.temperature) as temperature`,
+    filters: { salesStage: equals('sales_stage'), stageId: equals('stage_id') },
+    query: OpportunityListQuery,
+  },
+];
+
 /** JSON of a record `r`, with its children from a table or from the statement's own CTE. */
-function json({ fields, children }: Kind, made?: string): string {
+function json({ fields, children }: Listed, made?: string): string {
+  if (!children) return `(select row_to_json(item) from (select ${fields}) item)`;
   const { name, table, parent, fields: ofChild } = children;
   const from = made ?? `${table} c where c.organization_id = r.organization_id and c.${parent} = r.id`;
   return `(select row_to_json(item) from (select ${fields},
@@ -75,14 +133,11 @@ const toColumns = (body: object): Row =>
       .map(([field, value]) => [columnOf(field), /^(in|ex)cludes$/.test(field) ? (value ?? []) : value]),
   );
 
-const contains = (value: string): string => `search like contains_pattern(${value})`;
-const equals = (column: string) => (value: string) => `${column} = ${value}`;
-
 const customers: Kind = {
   path: '/v1/customers',
   table: 'customers',
   fields: `${select('id firstName lastName city country preferredLanguage summary tags createdAt updatedAt', 'r')},
-    nullif(concat_ws(' ', nullif(r.first_name, ''), nullif(r.last_name, '')), '') as "displayName"`,
+    ${NAME('r')} as "displayName"`,
   children: {
     name: 'contacts',
     table: 'customer_contacts',
@@ -141,21 +196,26 @@ const products: Kind = {
 };
 
 /** The body in the only row of a statement's result. Each connection prepares a named statement once. */
-async function bodyOf(text: string, values: readonly unknown[], name?: string): Promise<string | undefined> {
-  const { rows } = await pool.query({ text, values: [...values], ...(name !== undefined && { name }) });
+async function bodyOf(
+  text: string,
+  values: readonly unknown[],
+  name?: string,
+  on: Pick<pg.ClientBase, 'query'> = pool,
+): Promise<string | undefined> {
+  const { rows } = await on.query({ text, values: [...values], ...(name !== undefined && { name }) });
   return rows[0]?.body;
 }
 
-async function list(kind: Kind, organizationId: string, sent: unknown): Promise<string | undefined> {
+async function list(kind: Listed, organizationId: string, sent: unknown): Promise<string | undefined> {
   const { limit, offset, ...filters } = kind.query.parse(sent) as Record<string, string>;
   const names = Object.keys(filters).filter((name) => filters[name] !== undefined);
   const where = [
-    'organization_id = $1 and archived_at is null',
+    `organization_id = $1 and ${kind.visible ?? ACTIVE}`,
     ...names.map((name, index) => kind.filters[name]?.(`$${index + 4}`)),
   ].join(' and ');
   const text = `select json_build_object('data', coalesce(json_agg(item), '[]'), 'pagination', json_build_object(
       'limit', $2::integer, 'offset', $3::integer, 'total', (select count(*) from ${kind.table} where ${where})))::text as body
-    from (select ${json(kind)} as item from (select * from ${kind.table} where ${where} ${NEWEST} limit $2 offset $3) r) page`;
+    from (select ${json(kind)} as item from (select * from ${kind.table} where ${where} ${kind.order ?? NEWEST} limit $2 offset $3) r) page`;
   // The best plan of a search depends on its text.
   const name = filters.query === undefined ? [kind.table, 'list', ...names].join(' ') : undefined;
   return bodyOf(text, [organizationId, limit, offset, ...names.map((key) => filters[key])], name);
@@ -172,7 +232,12 @@ const get = (kind: Kind, organizationId: string, id: string): Promise<string | u
 /** For a statement whose fields depend on the body. */
 const nameOf = (text: string): string => hash('sha256', text, 'base64url');
 
-function create(kind: Kind, organizationId: string, body: unknown): Promise<string | undefined> {
+function create(
+  kind: Kind,
+  organizationId: string,
+  body: unknown,
+  on: Pick<pg.ClientBase, 'query'> = pool,
+): Promise<string | undefined> {
   const { children } = kind;
   const { record, children: rows } = kind.toRows(body);
   const own = Object.keys(record);
@@ -190,8 +255,82 @@ function create(kind: Kind, organizationId: string, body: unknown): Promise<stri
     text,
     [organizationId, v7(), JSON.stringify(numbered), ...Object.values(record)],
     nameOf(text),
+    on,
   );
 }
+
+/** A repeat waits for the first request at the key, and then finds its response. */
+async function createOnce(
+  kind: Kind,
+  organizationId: string,
+  body: unknown,
+  key: string,
+): Promise<string | undefined> {
+  const client = await pool.connect();
+  const values = [organizationId, hash('sha256', key, 'buffer')];
+  try {
+    await client.query('begin');
+    const claimed = await client.query({
+      name: 'claim key',
+      text: `insert into idempotency_keys (organization_id, fingerprint, body_hash, status, headers, body)
+        values ($1, $2, $3, 201, '{}', '') on conflict do nothing`,
+      values: [...values, hash('sha256', JSON.stringify(body), 'buffer')],
+    });
+    if (claimed.rowCount === 0)
+      return await bodyOf(
+        `select convert_from(body, 'utf8') as body from idempotency_keys where organization_id = $1 and fingerprint = $2`,
+        values,
+        'find response',
+        client,
+      );
+    const created = await create(kind, organizationId, body, client);
+    await client.query({
+      name: 'store response',
+      text: `update idempotency_keys set body = convert_to($3, 'utf8') where organization_id = $1 and fingerprint = $2`,
+      values: [...values, created],
+    });
+    await client.query('commit');
+    return created;
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+/** The contacts of an archived customer are free for others. */
+const archive = (organizationId: string, id: string): Promise<string | undefined> =>
+  bodyOf(
+    `with archived as (update customers set archived_at = now(), updated_at = now()
+      where organization_id = $1 and id = $2 and archived_at is null returning organization_id, id),
+    released as (update customer_contacts c set archived_at = now() from archived
+      where c.organization_id = archived.organization_id and c.customer_id = archived.id)
+    select json_build_object('id', id, 'archived', true)::text as body from archived`,
+    [organizationId, id],
+    'customers archive',
+  );
+
+/** The newest messages of all threads of the chain, oldest first. */
+const transcript = (organizationId: string, id: string, limit: unknown): Promise<string | undefined> => {
+  const fields = 'id conversationId content createdAt direction messageType senderName';
+  const columns =
+    'organization_id, id, conversation_id, content, created_at, direction, message_type, sender_name, arrival';
+  return bodyOf(
+    `with threads as (select id, message_count from conversations where organization_id = $1
+      and chain_id = (select chain_id from conversations where organization_id = $1 and id = $2))
+    select json_build_object('data', coalesce((
+        select json_agg(message order by at, arrival) from (
+          select (select row_to_json(item) from (select ${select(fields, 'm')}) item) as message, m.created_at as at, m.arrival from (
+            select ${columns} from whatsapp_messages where organization_id = $1 and conversation_id = any(array(select id from threads))
+            union all
+            select ${columns} from channel_messages where organization_id = $1 and conversation_id = any(array(select id from threads))
+            order by created_at desc, arrival desc limit $3) m) newest), '[]'),
+      'total', sum(message_count))::text as body from threads having count(*) > 0`,
+    [organizationId, id, limit],
+    'transcript',
+  );
+};
 
 function update(kind: Kind, organizationId: string, id: string, body: unknown): Promise<string | undefined> {
   const changes = toColumns(kind.update.parse(body));
@@ -258,13 +397,18 @@ const respond = (reply: FastifyReply, body: string | undefined, status = 200): F
 
 type One = { Params: { id: string } };
 
-for (const kind of [customers, products]) {
+for (const kind of [customers, products, ...lists])
   app.get(kind.path, async ({ organizationId, query }, reply) =>
     respond(reply, await list(kind, organizationId, query)),
   );
-  app.post(kind.path, async ({ organizationId, body }, reply) =>
-    respond(reply, await create(kind, organizationId, body), 201),
-  );
+
+for (const kind of [customers, products]) {
+  app.post(kind.path, async ({ organizationId, body, headers }, reply) => {
+    const key = headers['idempotency-key']?.toString();
+    const created =
+      key === undefined ? create(kind, organizationId, body) : createOnce(kind, organizationId, body, key);
+    return respond(reply, await created, 201);
+  });
   app.get<One>(`${kind.path}/:id`, async ({ organizationId, params }, reply) =>
     respond(reply, await get(kind, organizationId, params.id)),
   );
@@ -272,6 +416,14 @@ for (const kind of [customers, products]) {
     respond(reply, await update(kind, organizationId, params.id, body)),
   );
 }
+
+app.delete<One>(`${customers.path}/:id`, async ({ organizationId, params }, reply) =>
+  respond(reply, await archive(organizationId, params.id)),
+);
+app.get<One>('/v1/conversations/:id/messages', async ({ organizationId, params, query }, reply) => {
+  const { limit } = ConversationTranscriptQuery.parse(query);
+  return respond(reply, await transcript(organizationId, params.id, limit));
+});
 
 await app.listen({ host: process.env.HOST ?? '127.0.0.1', port: Number(process.env.PORT) });
 process.once('SIGTERM', async () => {
