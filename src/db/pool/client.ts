@@ -37,21 +37,18 @@ function bytesOf(rows: readonly unknown[]): number {
 
 /** In their order. Reads are sent with `begin`; without it, they change nothing, and no write follows. */
 function queriesOn(client: pg.Client, deadline: Deadline, attempt: number, begun: Promise<void>): Queries {
-  let isWriting = false;
-  const query = <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> => {
+  let after: typeof begun | undefined;
+  const read = <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> => {
     deadline.statement = statement.name;
-    return send(client, statement, values);
+    return send(client, statement, values, after);
   };
-  const inOrder =
-    (isWrite: boolean): typeof query =>
-    (statement, values) => {
-      isWriting ||= isWrite;
-      return isWriting ? begun.then(() => query(statement, values)) : query(statement, values);
-    };
   const queries: Queries = {
-    read: inOrder(false),
-    write: inOrder(true),
-    async transaction(work, last) {
+    read,
+    write: (statement, values) => {
+      after = begun;
+      return read(statement, values);
+    },
+    transaction: async (work, last) => {
       const result = await work(queries);
       await last?.(queries, result);
       return result;

@@ -5,7 +5,7 @@ import { type Deadline, enter } from './deadline.ts';
 import { breaksConnection, sqlState } from './errors.ts';
 import { cut, sendCancel } from './pg/cancel.ts';
 import { createSharedConnections } from './pg/shared.ts';
-import { LostRace } from './scope.ts';
+import { type Last, LostRace } from './scope.ts';
 import { hasPreparedTooMany, run } from './send.ts';
 
 export type PoolOptions = {
@@ -131,7 +131,7 @@ export function openPool(options: PoolOptions) {
   function withTransaction<On, Result>(
     on: (client: pg.Client, begun: Promise<void>) => On,
     work: (on: On) => Promise<Result>,
-    last: ((on: On, result: Result) => Promise<unknown> | undefined) | undefined,
+    last: Last<On, Result> | undefined,
     deadline: Deadline,
   ): Promise<Result> {
     let isOpen = false;

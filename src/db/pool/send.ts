@@ -16,16 +16,20 @@ function countPrepared(client: pg.Client, name: string): void {
   else preparedOn.set(client, new Set([name]));
 }
 
+/** @throws Error if a value is missing, before anything is sent */
 export function send<Row, Values>(
   client: pg.Client,
   statement: Statement<Row, Values>,
   values: Values,
+  after?: Promise<void>,
 ): Promise<Row[]> {
   const query = bind(statement, values);
-  return new Promise((done, fail) => {
-    if (statement.isPrepared) countPrepared(client, statement.name);
-    client.query(query, (error, result) => (error ? fail(error) : done(result.rows as Row[])));
-  });
+  const sent = () =>
+    new Promise<Row[]>((done, fail) => {
+      if (statement.isPrepared) countPrepared(client, statement.name);
+      client.query(query, (error, result) => (error ? fail(error) : done(result.rows as Row[])));
+    });
+  return after ? after.then(sent) : sent();
 }
 
 export const run = (client: pg.Client, command: string): Promise<void> =>
