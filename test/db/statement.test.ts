@@ -73,6 +73,22 @@ test('a statement has a condition on the organization for each of its tables, ex
   expect(unbound.map(({ name }) => name).sort()).toEqual(OF_ALL_ORGANIZATIONS);
 });
 
+/** Beside each get of one record, these share connections: whatever takes long holds up everybody on the same one. */
+const SHARING = [
+  'customers.list contact',
+  'customers.list_records contact',
+  'organizations.state',
+  'quotes.list_archived token',
+  'quotes.list_records token',
+  'team_members.list_archived userId',
+  'team_members.list_records userId',
+];
+
+test('a read that shares a connection gets one record, or is one of these', () => {
+  const others = allStatements().filter(({ name, isShort }) => isShort && !/\.get(_\w+)?$/.test(name));
+  expect(others.map(({ name }) => name).sort()).toEqual(SHARING);
+});
+
 /** Drizzle cuts the table from a column of a bare template, which then means a column of the nearest table. */
 test('a column has its table, in a statement of several tables', () => {
   const columns = new Set(

@@ -504,14 +504,14 @@ const LISTED: Record<string, Partial<List>> = {
 const EXPORTED: Record<string, any> = Object.assign(
   {},
   ...(await Promise.all(
-    globSync('src/*/{repository,schema}.ts', { cwd: new URL('../../', import.meta.url) }).map(
-      (file) => import(`../../${file}`),
-    ),
+    globSync('src/*/{repository,archived.repository,schema}.ts', {
+      cwd: new URL('../../', import.meta.url),
+    }).map((file) => import(`../../${file}`)),
   )),
 );
 
 function exported(name: string) {
-  if (!(name in EXPORTED)) throw new Error(`No repository.ts or schema.ts below src/ exports ${name}.`);
+  if (!(name in EXPORTED)) throw new Error(`No repository or schema below src/ exports ${name}.`);
   return EXPORTED[name];
 }
 
@@ -523,12 +523,17 @@ function resourceOf(table: string): Resource {
   return found as Resource;
 }
 
+/** The dashboard's functions for records that this schema creates. */
+const recordOf = (written: string) => {
+  const name = written.replace(/(Put|Create)$/, '');
+  return exported(`${name.charAt(0).toLowerCase()}${name.slice(1)}Record`);
+};
+
 /** Creates a record with the fields that it requires. */
 function makeOf(creates: string, written: string): Make {
   const required = () => wholeOf(creates, { word: 'Oaxaca' } as Has, true) ?? {};
   if (methodOf(creates) === 'POST') return byPublicApi(pathOf(creates), required);
-  const name = written.replace(/Put$/, '');
-  const { put } = exported(`${name.charAt(0).toLowerCase()}${name.slice(1)}Record`);
+  const { put } = recordOf(written);
   return ({ scope }, fields = {}, id = newId()) =>
     shown(put(scope, id, exported(written).parse({ ...required(), ...fields })));
 }
@@ -567,26 +572,19 @@ export const LISTS: Record<string, List> = Object.fromEntries(
     .map(({ name, operation }) => [name, listOf(name, operation)]),
 );
 
-/** The function of the dashboard for records of this path. */
-const recordOf = (path: string) => {
-  const noun = path.replace(/.*\//, '').replace(/ies$/, 'y').replace(/s$/, '');
-  return exported(`${noun.replace(/-(.)/, (_, letter) => letter.toUpperCase())}Record`);
-};
-
 /** Creates records that are archived then, which moves their `updatedAt`. */
 const archiving =
-  (make: Make, records: string): Make =>
+  (make: Make, written: string): Make =>
   async (agency, fields, id) => {
     const { updatedAt, ...made } = await make(agency, fields, id);
-    if (records.startsWith('/v1')) await agency.delete(`${records}/${made.id}`);
-    else await recordOf(records).archive(agency.scope, made.id);
+    await recordOf(written).archive(agency.scope, made.id);
     return made;
   };
 
 /** The lists of the dashboard that have pages, except that of organizations: those of /v1, others without filters, and those of archived records. */
 export const DASHBOARD_LISTS: Record<
   string,
-  Pick<List, 'make' | 'filters' | 'searched'>
+  Pick<List, 'make' | 'read' | 'filters' | 'searched'>
 > = Object.fromEntries(
   operationsOf(INTERNAL)
     .filter((documented) => isPaged(documented) && documented.path.startsWith(BELOW))
@@ -596,13 +594,16 @@ export const DASHBOARD_LISTS: Record<
           [recordsOf(creates), pathOf(listed)].map(below).includes(path),
         ) ?? [];
       const own = DASHBOARD_FILTERS[path.replace(BELOW, '')];
-      const list = found
-        ? { ...found, filters: { ...found.filters, ...own } }
-        : { make: stage, filters: {}, searched: {} };
+      const written = found?.written ?? bodySchemaOf(operationAt('PUT', path) ?? '');
+      const { make = stage, searched = {}, filters } = found ?? {};
+      const read: List['read'] = (scope, query) => recordOf(written).list(scope, query);
+      const list = { make, read, filters: { ...filters, ...own }, searched };
       if (!operation.parameters?.some((parameter) => parameter.name === 'archived')) return [[name, list]];
-      const { make, filters, searched } = list;
-      const records = found ? recordsOf(found.archive ?? '') : path;
-      const archived = { make: archiving(make, records), filters, searched };
+      const archived: typeof list = {
+        ...list,
+        make: archiving(make, written),
+        read: (scope, query) => read(scope, { ...query, archived: 'true' } as typeof query),
+      };
       return [
         [name, list],
         [`${name}?archived=true`, archived],

@@ -1,15 +1,6 @@
 import { isNull, type SQL, sql } from 'drizzle-orm';
 import { index, integer, numeric, type PgColumn, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import {
-  archivedIndex,
-  isActive,
-  listIndex,
-  listOrder,
-  record,
-  searchDocument,
-  searched,
-  timestamp,
-} from './columns.ts';
+import { archivedIndex, isActive, listOrder, record, searchDocument, searched, timestamp } from './columns.ts';
 import { customers } from './customers.ts';
 import { recordKeys, searchKeys, toRecord } from './organizations.ts';
 import { pipelineStages } from './pipeline-stages.ts';
@@ -52,7 +43,15 @@ export const opportunities = pgTable(
     index('opportunities_sales_stage_idx')
       .on(...listOrder(table, table.salesStage), table.stageId)
       .where(isActive),
-    listIndex('opportunities_stage_idx', table, table.stageId),
+    index('opportunities_of_stage_idx')
+      .on(
+        ...listOrder(table, table.stageId),
+        table.salesStage,
+        table.sellerMemberId,
+        table.temperatureOverride,
+        table.temperature,
+      )
+      .where(isActive),
     // Not partial: an erasure looks up archived rows too.
     index('opportunities_customer_idx')
       .on(...listOrder(table, table.customerId))
