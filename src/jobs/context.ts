@@ -11,3 +11,18 @@ export type JobContext = {
   /** Ends the run after its current batch; the next run continues. */
   signal?: AbortSignal;
 };
+
+/**
+ * Repeats the work until a batch is not full, or the run is to end.
+ * @param work returns how many records it found
+ * @returns whether it was stopped before the end
+ */
+export async function inBatches(
+  { batchSize, signal }: Pick<JobContext, 'batchSize' | 'signal'>,
+  size: number,
+  work: (limit: number) => Promise<number>,
+): Promise<boolean> {
+  const limit = batchSize ?? size;
+  while (!signal?.aborted) if ((await work(limit)) < limit) return false;
+  return true;
+}

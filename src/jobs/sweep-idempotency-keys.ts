@@ -1,15 +1,14 @@
 import { sweepKeys } from '../http/idempotency.repository.ts';
-import type { JobContext } from './context.ts';
+import { inBatches, type JobContext } from './context.ts';
 
 export async function sweepIdempotencyKeys(context: JobContext): Promise<{ keys: number }> {
-  const { db, logger, batchSize = 1_000, signal } = context;
+  const { db, logger } = context;
   const swept = { keys: 0 };
-  let more = true;
-  while (more && !signal?.aborted) {
-    const { found, removed } = await sweepKeys(db, batchSize);
+  const stopped = await inBatches(context, 1_000, async (limit) => {
+    const { found, removed } = await sweepKeys(db, limit);
     swept.keys += removed;
-    more = found === batchSize;
-  }
-  logger.info({ ...swept, stopped: more }, 'swept the idempotency keys');
+    return found;
+  });
+  logger.info({ ...swept, stopped }, 'swept the idempotency keys');
   return swept;
 }

@@ -70,7 +70,7 @@ test('of a hundred simultaneous requests to two instances one creates a record; 
 });
 
 const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
-const UNKNOWN = { a: 1, b: [2], deep: nested(29) };
+const UNKNOWN = { a: 1, b: [2, 3], deep: nested(29) };
 const BODY = { title: 'Oaxaca', durationDays: 3, unknown: UNKNOWN };
 const DEEP = JSON.stringify(UNKNOWN.deep);
 
@@ -79,16 +79,17 @@ test.each<[string, 'is rejected' | 'is replayed', object | string]>([
   ['a default that is now sent', 'is rejected', { ...BODY, type: 'package' }],
   ['null in place of an omitted field', 'is rejected', { ...BODY, operator: null }],
   ['another ignored field', 'is rejected', { ...BODY, typo: 1 }],
+  ['another order of a list', 'is rejected', { ...BODY, unknown: { ...UNKNOWN, b: [3, 2] } }],
   ['another value deep inside', 'is rejected', { ...BODY, unknown: { ...UNKNOWN, deep: nested(28) } }],
   [
     'another order of fields',
     'is replayed',
-    `{"unknown":{"b":[2],"deep":${DEEP},"a":1},"durationDays":3,"title":"Oaxaca"}`,
+    `{"unknown":{"b":[2,3],"deep":${DEEP},"a":1},"durationDays":3,"title":"Oaxaca"}`,
   ],
   [
     'other white space, escapes and forms of numbers',
     'is replayed',
-    `{ "title" : "O\\u0061xaca",\n"durationDays":3.0, "unknown": {"a":1e0, "b":[ 2 ], "deep":${DEEP}} }`,
+    `{ "title" : "O\\u0061xaca",\n"durationDays":3.0, "unknown": {"a":1e0, "b":[ 2,3 ], "deep":${DEEP}} }`,
   ],
 ])('a repeated request with %s %s', async (_what, expected, body) => {
   const agency = await service.agency();
