@@ -1,6 +1,14 @@
 import { isNull, type SQL, sql } from 'drizzle-orm';
 import { index, integer, numeric, type PgColumn, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { archivedIndex, isActive, listOrder, record, searchDocument, searched, timestamp } from './columns.ts';
+import {
+  archivedIndex,
+  isActive,
+  listOrder,
+  record,
+  searchDocument,
+  searched,
+  timestamp,
+} from './columns.ts';
 import { customers } from './customers.ts';
 import { recordKeys, searchKeys, toRecord } from './organizations.ts';
 import { pipelineStages } from './pipeline-stages.ts';
