@@ -415,11 +415,13 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
     'organizations.claim_for_purge by organizations': 'the organizations themselves',
     'organizations.claimed_for_purge by organizations': 'the organizations themselves',
     'organizations.list by organizations': 'the organizations themselves',
+    'organizations.list by team_members_user_key': 'an account has several organizations',
     'products.due_for_purge by products_due_idx': 'a job for all organizations',
     'quotes.list_archived token by quotes_token_idx': 'a token is unique among all organizations',
     'quotes.list_archived_total token by quotes_token_idx': 'a token is unique among all organizations',
     'quotes.list_records token by quotes_token_idx': 'a token is unique among all organizations',
     'quotes.list_records_total token by quotes_token_idx': 'a token is unique among all organizations',
+    'quotes.of_token by quotes_token_idx': 'a token is unique among all organizations',
   };
 
   test('every statement of the service finds its rows by an index that begins with the organization, except these', async () => {
