@@ -45,7 +45,7 @@ export async function buildApp(options: AppOptions) {
   const { db, keys, rateLimit, links, files, pressure, publisher = {}, mcp = 'read' } = options;
   const app = createHttpServer(options);
   if (pressure) rejectUnderPressure(app, pressure);
-  const document = published(describeApi(app, PUBLIC_API), publisher);
+  const document = published(app, describeApi(app, PUBLIC_API), publisher);
   const { publicUrl } = publisher;
   linkPages(app, publicUrl);
   app.register(referenceRoutes, { title: PUBLIC_API.title, document, publicUrl, hasGuide: true });

@@ -54,7 +54,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
   const { db, token, storage, links, now = Date.now, health, leaving, publisher = {} } = options;
   const app = createHttpServer({ ...options, metrics: health?.metrics, requestTimeout: UPLOAD_TIMEOUT_MS });
   linkPages(app);
-  const document = published(describeApi(app, DASHBOARD_API), publisher);
+  const document = published(app, describeApi(app, DASHBOARD_API), publisher, 3001);
   app.register(referenceRoutes, { title: DASHBOARD_API.title, document, hasGuide: false });
 
   app.register(

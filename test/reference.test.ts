@@ -224,6 +224,7 @@ describe('the reference page', () => {
     const [configuration = ''] = all(body, /data-configuration="([^"]*)"/g);
     expect(JSON.parse(textOf(configuration))).toMatchObject({
       url: '../openapi.json',
+      servers: [{ url: '/' }],
       telemetry: false,
       withDefaultFonts: false,
       persistAuth: false,

@@ -121,10 +121,7 @@ export function describeApi(app: FastifyInstance, api: ApiDescription): () => ob
     openapi: {
       openapi: '3.1.0',
       info: { title, version, description, contact, license: named },
-      servers: [
-        { url: '/', description: 'This service.' },
-        { url: 'https://api.agency.example', description: 'An example of the address of a service.' },
-      ],
+      servers: [],
       tags,
       components: { securitySchemes },
       security: Object.keys(securitySchemes).map((scheme) => ({ [scheme]: [] })),

@@ -1,19 +1,34 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+
 export type Publisher = {
-  /** URL of the service for clients. Default: where the document was read. */
+  /** URL of the service for clients. */
   publicUrl?: string | undefined;
   /** An email address or a URL. */
   contact?: string | undefined;
 };
 
-type Published = { info: { contact: object }; servers: { url: string; description: string }[] };
+type Published = { info: { contact: object }; servers: object[] };
+
+/** The URL of an app for clients. Default: its port on this machine. */
+export function addressOf(app: FastifyInstance, publicUrl?: string, defaultPort = 3000): string {
+  const { port = defaultPort } = (app.server.address() ?? {}) as Partial<AddressInfo>;
+  return publicUrl ?? `http://localhost:${port}`;
+}
 
 /** The document as JSON, with its publisher. It is built at the first request. */
-export function published(build: () => object, { publicUrl, contact }: Publisher): () => string {
+export function published(
+  app: FastifyInstance,
+  build: () => object,
+  { publicUrl, contact }: Publisher,
+  defaultPort?: number,
+): () => string {
   let text: string | undefined;
   return () => {
     if (text !== undefined) return text;
     const document = structuredClone(build()) as Published;
-    if (publicUrl !== undefined) document.servers = [{ url: publicUrl, description: 'This service.' }];
+    // Absolute, because Postman and its kind keep it as the address of all requests.
+    document.servers = [{ url: addressOf(app, publicUrl, defaultPort), description: 'This service.' }];
     if (contact !== undefined)
       Object.assign(
         document.info.contact,

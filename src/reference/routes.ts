@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
 import type { FastifyPluginCallback } from 'fastify';
 import { setCacheControl } from '../http/headers.ts';
 import { once } from '../once.ts';
 import { CHAPTERS, chapterPage, guideText, renderChapters } from './guide.ts';
+import { addressOf } from './publish.ts';
 import { referencePage, referenceScript } from './scalar.ts';
 import { serveText } from './serve.ts';
 
@@ -49,10 +49,7 @@ async function guideStyles(): Promise<string> {
 
 export const referenceRoutes: FastifyPluginCallback<ReferenceOptions> = (app, options, done) => {
   const { title, document, publicUrl, hasGuide } = options;
-  function address(): string {
-    const { port = 3000 } = (app.server.address() ?? {}) as Partial<AddressInfo>;
-    return publicUrl ?? `http://localhost:${port}`;
-  }
+  const address = (): string => addressOf(app, publicUrl);
   setCacheControl(app, 'document');
   const redirect = (from: string, to: string): void => {
     app.get(from, { schema: { hide: true } }, (_request, reply) => reply.redirect(to, 301));
@@ -73,7 +70,7 @@ export const referenceRoutes: FastifyPluginCallback<ReferenceOptions> = (app, op
   serveText(app, '/favicon.ico', 'image/svg+xml', () => ICON);
   serveText(app, '/openapi.json', 'application/json', document);
   serveText(app, '/llms.txt', 'text/plain', () => llmsText(title, address(), hasGuide));
-  serveText(app, '/docs/', 'text/html', () => referencePage(title, hasGuide));
+  serveText(app, '/docs/', 'text/html', () => referencePage(title, hasGuide, publicUrl));
   serveText(app, '/docs/js/scalar.js', 'text/javascript', referenceScript);
   if (!hasGuide) return done();
   const chapters = once(() => renderChapters(address()));

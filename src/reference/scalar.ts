@@ -31,8 +31,11 @@ const CONFIGURATION: Configuration = {
   mcp: { disabled: true },
 };
 
-/** The style hides the paragraph when Scalar has added its `div`. */
-export const referencePage = (title: string, hasGuide: boolean): string =>
+/**
+ * The style hides the paragraph when Scalar has added its `div`. Calls go to the host of the page, which may have other
+ * names than the document says.
+ */
+export const referencePage = (title: string, hasGuide: boolean, publicUrl = '/'): string =>
   htmlPage(
     title,
     `<link rel="icon" href="../favicon.ico">
@@ -40,7 +43,7 @@ export const referencePage = (title: string, hasGuide: boolean): string =>
 `,
     `<body>
 <p>The reference is loading, and needs scripts. ${hasGuide ? 'The <a href="guide/start">guide</a> and the' : 'The'} <a href="../openapi.json">OpenAPI document</a> need none.</p>
-<script id="api-reference" data-configuration="${escaped(JSON.stringify(CONFIGURATION))}"></script>
+<script id="api-reference" data-configuration="${escaped(JSON.stringify({ ...CONFIGURATION, servers: [{ url: publicUrl }] }))}"></script>
 <script src="js/scalar.js"></script>
 </body>`,
   );
