@@ -62,6 +62,8 @@ const PROJECTS = [
     hookTimeout: 120_000,
     expect: { poll: { timeout: 15_000 } },
   }),
+  // The node in n8n's engine, and the document imported by Postman.
+  project('importers', { ...suite, include: ['tools/importers/*.import.ts'], silent: 'passed-only' }),
 ];
 
 const isChosen = process.argv.some((argument) => argument.startsWith('--project'));

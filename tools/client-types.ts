@@ -1,8 +1,10 @@
 /** Generates the types and the operations of the TypeScript client from the OpenAPI document. */
 
-type Schema = {
+export type Schema = {
   $ref?: string;
-  type?: string;
+  type?: string | string[];
+  format?: string;
+  enum?: unknown[];
   items?: Schema;
   properties?: Record<string, Schema>;
   required?: string[];
@@ -12,11 +14,18 @@ type Schema = {
 
 type Content = Record<string, { schema?: Schema }>;
 
-type Parameter = { name: string; in: string; required?: boolean; description?: string; schema: Schema };
+export type Parameter = {
+  name: string;
+  in: string;
+  required?: boolean;
+  description?: string;
+  schema: Schema;
+};
 
-type Operation = {
+export type Operation = {
   operationId: string;
   summary?: string;
+  description?: string;
   tags?: string[];
   parameters?: (Parameter | { $ref: string })[];
   requestBody?: { content: Content };

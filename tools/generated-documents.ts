@@ -7,6 +7,7 @@ import { buildDashboardApp } from '../src/dashboard-app.ts';
 import { createLogger } from '../src/http/logging.ts';
 import type { Publisher } from '../src/reference/publish.ts';
 import { clientOperations, clientTypes, type DocumentedApi } from './client-types.ts';
+import { n8nProperties } from './n8n-node.ts';
 import { tablesDiagram, tablesTable } from './tables-diagram.ts';
 
 /** A file of the repository that is generated, wholly or partly, from the code. */
@@ -140,6 +141,7 @@ export async function generatedDocuments(): Promise<GeneratedDocument[]> {
     { path: 'openapi/dashboard.json', render: () => `${JSON.stringify(dashboard, null, 2)}\n` },
     { path: 'client/src/types.ts', render: () => types },
     { path: 'client/src/operations.ts', render: () => clientOperations(document) },
+    { path: 'n8n/properties.json', render: () => `${JSON.stringify(n8nProperties(document), null, 2)}\n` },
     ...markdownDocuments({
       operations: operationsTable(document.paths),
       configuration: configurationTable(),

@@ -61,7 +61,7 @@ describe.each(documents)('$path', ({ path, text }) => {
 
   test('names only files that exist', () => {
     const files =
-      /`((?:src|rules|test|bench|client|crm|demo|deploy|docs|examples|openapi|migrations|tools)\/[\w./-]*)`/g;
+      /`((?:src|rules|test|bench|client|crm|demo|deploy|docs|examples|openapi|migrations|n8n|tools)\/[\w./-]*)`/g;
     expect(all(withoutRecipes(text), files).filter((file) => !isFile(file))).toEqual([]);
   });
 
@@ -78,7 +78,7 @@ describe.each(documents)('$path', ({ path, text }) => {
 describe('comments', () => {
   const sources = globSync(
     [
-      '{src,rules,test,tools,bench,client,crm,demo,deploy,examples,migrations}/**/*.{ts,js,sql,py,sh,yml,yaml,cfg,ini}',
+      '{src,rules,test,tools,bench,client,crm,demo,deploy,examples,migrations,n8n}/**/*.{ts,js,sql,py,sh,yml,yaml,cfg,ini}',
       'docker-compose.yml',
     ],
     { exclude: ['**/node_modules/**'] },
@@ -191,6 +191,7 @@ test('docs/tables.md has every table', () => {
 test.each([
   ['package.json', '| package | reason |'],
   ['tools/package.json', '| program | reason |'],
+  ['tools/importers/package.json', '| importer | reason |'],
 ])('docs/decisions/dependencies.md gives a reason for every dependency of %s', (path, head) => {
   const cells = firstColumn(rowsBelow(head, 'docs/decisions/dependencies.md'));
   const documented = cells.flatMap((cell) =>
