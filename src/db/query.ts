@@ -69,7 +69,7 @@ export const body = <T>(fields: Fields<T>) => as({ body: jsonRow(fields) });
 export type RecordKey = { organizationId: string; id: string };
 
 /** `$.organizationId`, for fields and filters, which get no `$`. */
-export const organizationParam = sql.placeholder('organizationId');
+const organizationParam = sql.placeholder('organizationId');
 
 type OfOrganization = { organizationId: Placeholder };
 
