@@ -185,7 +185,8 @@ test('after an erasure no table, file, log line or response has text of the pers
   };
   const ofPerson = /customers|opportunities|conversations|quotes/;
   expect(await readsWithText(mine), 'Each read returns a text of the person before the erasure').toEqual(
-    reads.filter((name) => ofPerson.test(name)),
+    // Neither sums nor the quote of somebody else's token.
+    reads.filter((name) => ofPerson.test(name) && !/totals$|dashboard\/v1\/quotes$/.test(name)),
   );
 
   // The create, as release 1.0.0 stored it, the opening, and the upload, which is encrypted.

@@ -64,10 +64,10 @@ function notFound(noun: string, search?: string) {
   return kind<{ id: string; instead?: string }>({
     status: 404,
     meaning: `The ${noun} does not exist in this organization.`,
-    message: ({ id, instead = '' }) => {
+    message: ({ id, instead }) => {
       const isId = new RegExp(`^${UUID}$`).test(id);
-      const hint = isId ? instead : ` The path takes an id.${search ? ` ${search} finds the ${noun}.` : ''}`;
-      return `The ${noun} ${JSON.stringify(id.slice(0, 64))} does not exist.${hint}`;
+      const hint = ` The path takes an id.${search ? ` ${search} finds the ${noun}.` : ''}`;
+      return `The ${noun} ${JSON.stringify(id.slice(0, 64))} does not exist.${instead ?? (isId ? '' : hint)}`;
     },
     example: { id: ID },
   });

@@ -24,7 +24,7 @@ const LINKS = [
 ];
 const FILES = ['GET /files/{token}'];
 /** Returns 405: there is no stream. */
-const NO_READ = ['GET /mcp'];
+const NO_READ = ['GET /mcp', 'GET /mcp/'];
 const STATE = ['GET /livez', 'GET /readyz', 'GET /metrics'];
 /** To a document. */
 const REDIRECTS = ['GET /', 'GET /docs', 'GET /docs/guide', 'GET /docs/guide/'];

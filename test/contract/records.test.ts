@@ -23,7 +23,9 @@ const KINDS = operationsBy('PUT')
     path: pathOf(name)
       .replace(BELOW, '')
       .replace(/\/\{\w+\}$/, ''),
-  }));
+  }))
+  // Messages belong to a conversation, and have no list of their own.
+  .filter(({ path }) => !path.includes('{'));
 
 let has: Has;
 let call: Caller;
