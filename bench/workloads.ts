@@ -178,7 +178,7 @@ async function createWithKey(scope: OrganizationScope, body: CustomerCreate): Pr
   await claimKey(scope, fingerprint);
   const created = await createCustomer(scope, body);
   const stored = { fingerprint, status: 201, headers: {}, bodyHash: fingerprint, recordIds: [newId()] };
-  await storeResponse(scope, { ...stored, body: Buffer.from(JSON.stringify({ id: newId(), ...body })) });
+  storeResponse(scope, { ...stored, body: Buffer.from(JSON.stringify({ id: newId(), ...body })) });
   return created;
 }
 

@@ -80,10 +80,13 @@ export async function claimKey(
   return { isLocked: lock?.isLocked ?? false, first };
 }
 
-export const storeResponse = (
+/** Sends the response together with the commit, which waits for it. */
+export function storeResponse(
   { db, organizationId }: OrganizationScope,
   response: StoredResponse & { fingerprint: Buffer; recordIds: readonly string[] },
-) => db.write(storeStatement, { ...response, organizationId });
+): void {
+  db.write(storeStatement, { ...response, organizationId });
+}
 
 const defineErase = (name: string, isOfRecords: ($: Params<Ids>) => SQL) =>
   unprepared(name, ($: Params<Ids>) =>

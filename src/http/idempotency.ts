@@ -88,7 +88,7 @@ export async function idempotently<T>(
   const fingerprint = sha256(`${request.scope.organizationId} ${request.method} ${pathOf(request)}\n${key}`);
   const hashed = bodyHash ?? sha256(canonical(request.sentBody));
 
-  const attempt = async (scope: OrganizationScope) => {
+  const { first, response } = await inTransaction(request.scope, async (scope) => {
     const { isLocked, first } = await claimKey(scope, fingerprint);
     if (first) {
       if (!first.bodyHash.equals(hashed)) throw new ApiError('IDEMPOTENCY_KEY_REUSED', { part: 'body' });
@@ -97,7 +97,7 @@ export async function idempotently<T>(
     }
     if (!isLocked) throw new ApiError('IDEMPOTENCY_IN_PROGRESS');
     const response = await work(scope);
-    const stored = {
+    storeResponse(scope, {
       fingerprint,
       status,
       headers: reply.hasHeader(STORED_HEADER)
@@ -106,14 +106,9 @@ export async function idempotently<T>(
       body: isSecret ? seal(request, fingerprint, response) : response,
       bodyHash: hashed,
       recordIds: recordIdsOf(request, response),
-    };
-    return { response, stored };
-  };
-  const { first, response } = await inTransaction(
-    request.scope,
-    attempt,
-    (scope, { stored }) => stored && storeResponse(scope, stored),
-  );
+    });
+    return { first, response };
+  });
   // After the transaction, so that an error response does not carry them.
   if (first) reply.code(first.status).headers(first.headers).header('idempotency-replayed', 'true');
   return response;

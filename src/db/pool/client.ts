@@ -38,9 +38,13 @@ function bytesOf(rows: readonly unknown[]): number {
 /** In their order. Reads are sent with `begin`; without it, they change nothing, and no write follows. */
 function queriesOn(client: pg.Client, deadline: Deadline, attempt: number, begun: Promise<void>): Queries {
   let after: typeof begun | undefined;
+  deadline.sent = undefined;
   const read = <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> => {
     deadline.statement = statement.name;
-    return send(client, statement, values, after);
+    const rows = send(client, statement, values, after);
+    rows.catch(() => undefined);
+    deadline.sent = rows;
+    return rows;
   };
   const queries: Queries = {
     read,
@@ -48,11 +52,7 @@ function queriesOn(client: pg.Client, deadline: Deadline, attempt: number, begun
       after = begun;
       return read(statement, values);
     },
-    transaction: async (work, last) => {
-      const result = await work(queries);
-      await last?.(queries, result);
-      return result;
-    },
+    transaction: (work) => work(queries),
     attempt,
   };
   return queries;
@@ -99,15 +99,13 @@ export function openDatabase(options: DatabaseOptions): Database {
           const once = () => pool.withClient((client) => send(client, statement, values), deadline);
           return retry('write', () => run(writes, once, deadline), deadline);
         }).finally(countWrite),
-      transaction: (work, last) =>
+      transaction: (work) =>
         withDeadline(transactionMs, { caller, canEnd: false }, (deadline) => {
           let attempt = 0;
           const once = () => {
             attempt += 1;
             return pool.withTransaction(
-              (client, begun) => queriesOn(client, deadline, attempt, begun),
-              work,
-              last,
+              (client, begun) => work(queriesOn(client, deadline, attempt, begun)),
               deadline,
             );
           };

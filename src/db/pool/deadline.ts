@@ -7,6 +7,8 @@ export type Deadline = {
   /** The current phase, when it began, and the milliseconds of each phase before. */
   clock: Record<Phase, number> & { at: Phase; since: number };
   statement: string;
+  /** Of a transaction: the latest statement. */
+  sent?: Promise<unknown> | undefined;
   /** Set when nobody waits for the result any more. */
   abandoned?: Error;
   /** Set while the task waits in a queue. */

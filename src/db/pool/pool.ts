@@ -5,7 +5,7 @@ import { type Deadline, enter } from './deadline.ts';
 import { breaksConnection, sqlState } from './errors.ts';
 import { cut, sendCancel } from './pg/cancel.ts';
 import { createSharedConnections } from './pg/shared.ts';
-import { type Last, LostRace } from './scope.ts';
+import { LostRace } from './scope.ts';
 import { hasPreparedTooMany, run } from './send.ts';
 
 export type PoolOptions = {
@@ -128,10 +128,8 @@ export function openPool(options: PoolOptions) {
     }
   }
 
-  function withTransaction<On, Result>(
-    on: (client: pg.Client, begun: Promise<void>) => On,
-    work: (on: On) => Promise<Result>,
-    last: Last<On, Result> | undefined,
+  function withTransaction<Result>(
+    work: (client: pg.Client, begun: Promise<void>) => Promise<Result>,
     deadline: Deadline,
   ): Promise<Result> {
     let isOpen = false;
@@ -139,12 +137,11 @@ export function openPool(options: PoolOptions) {
       try {
         const begun = run(client, 'begin');
         begun.catch(() => undefined);
-        const queries = on(client, begun);
-        const result = await work(queries);
+        const result = await work(client, begun);
         await begun;
         if (deadline.abandoned) throw deadline.abandoned;
         // After an error of the last statement, PostgreSQL rolls back at the commit.
-        await Promise.all([last?.(queries, result), begun.then(() => run(client, 'commit'))]);
+        await Promise.all([deadline.sent, run(client, 'commit')]);
         return result;
       } catch (error) {
         await run(client, 'rollback').catch(() => {

@@ -1,18 +1,15 @@
 import type { Statement } from '../statement.ts';
 
-/** Sends a statement together with the commit, or throws before it sends anything. */
-export type Last<On, Result> = (on: On, result: Result) => Promise<unknown> | undefined;
-
 export type Queries = {
   /** Retries after a transient error until its deadline, unless in a transaction. */
   read: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
   /** Retries only if the error proves that nothing was written, unless in a transaction. */
   write: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
-  /** Runs `work` again if nothing was committed. Inside a transaction, it joins that one. */
-  transaction: <Result>(
-    work: (transaction: Queries) => Promise<Result>,
-    last?: Last<Queries, Result>,
-  ) => Promise<Result>;
+  /**
+   * Runs `work` again if nothing was committed. Inside a transaction, it joins that one. The commit is sent together with
+   * a last statement that `work` does not wait for.
+   */
+  transaction: <Result>(work: (transaction: Queries) => Promise<Result>) => Promise<Result>;
   /** Of a transaction: 1, then 2, … */
   attempt?: number;
 };
@@ -54,9 +51,4 @@ export const scopeTo = (db: Scopes, organizationId: string, caller?: Caller): Or
 export const inTransaction = <Result>(
   scope: OrganizationScope,
   work: (scope: OrganizationScope) => Promise<Result>,
-  last?: Last<OrganizationScope, Result>,
-): Promise<Result> =>
-  scope.db.transaction(
-    (db) => work({ ...scope, db }),
-    last && ((db, result) => last({ ...scope, db }, result)),
-  );
+): Promise<Result> => scope.db.transaction((db) => work({ ...scope, db }));
