@@ -6,6 +6,7 @@ import { type Json, parseJson } from '../json.ts';
 import { ContactTaken, type OrganizationScope, type Queries } from '../pool/scope.ts';
 import {
   as,
+  bodies,
   body,
   type Fields,
   type Ids,
@@ -23,11 +24,9 @@ import { type Resource, recordNotFound, type TenantTable } from '../tables/resou
 export type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
 
 const getStatement = <T>(view: View<T>, name = `${getTableName(view.table)}.get`) =>
-  prepared(
-    name,
-    ($: Params<RecordKey>) => qb.select(body(view.fields)).from(view.table).where(recordIs(view, $)),
-    { isShort: true },
-  );
+  prepared(name, ($: Params<RecordKey>) => bodies(view.fields, view.table, recordIs(view, $)), {
+    isShort: true,
+  });
 
 /** A lock needs its own statement: the next one sees what was committed before the lock. */
 const lockStatement = ({ table }: Resource) =>
