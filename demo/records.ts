@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000;
 type Past = { createdAt: string; updatedAt: string };
 
 /** A PDF of one page. */
-export type DemoAttachment = { id: string; kind: string; fileName: string; title: string; lines: string[] };
+type DemoAttachment = { id: string; kind: string; fileName: string; title: string; lines: string[] };
 
 type Fields = {
   organization: { name: string };

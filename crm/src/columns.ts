@@ -71,7 +71,7 @@ export const isRejections = (header: readonly string[]): boolean =>
 const REMARK = /\(.*\)|\b(?:USD|US|PEN|EUR|MXN|COP|CLP|ARS|BRL|soles|dólares)\b|[^\p{L}\p{N}]+$/giu;
 
 /** The field that a column's name means. A field's own name goes before the other names of others. */
-export function fieldNamed(header: string, fields: Fields): string | undefined {
+function fieldNamed(header: string, fields: Fields): string | undefined {
   const all = Object.entries(fields);
   for (const name of [folded(header), folded(header.replaceAll(REMARK, ''))]) {
     const meant =

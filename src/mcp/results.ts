@@ -44,7 +44,7 @@ function* recordsOf(page: Buffer): Generator<{ record: Buffer; end: number }> {
 }
 
 /** Cuts each record of the response to the fields. */
-export function cutTo(fields: readonly string[], response: Buffer): Buffer {
+function cutTo(fields: readonly string[], response: Buffer): Buffer {
   const cut = (record: Buffer): string => {
     const entries = Object.entries(JSON.parse(record.toString()) as object);
     return JSON.stringify(Object.fromEntries(entries.filter(([name]) => fields.includes(name))));

@@ -29,7 +29,7 @@ export type ApiDocument = {
   components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> };
 };
 
-export type Tool = {
+type Tool = {
   name: string;
   description: string;
   inputSchema: { type: 'object'; properties: Record<string, Schema>; required?: string[] };
