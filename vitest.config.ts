@@ -63,7 +63,7 @@ const PROJECTS = [
     expect: { poll: { timeout: 15_000 } },
   }),
   // The node in n8n's engine, and the document imported by Postman.
-  project('importers', { ...suite, include: ['tools/importers/*.import.ts'], silent: 'passed-only' }),
+  project('importers', { ...suite, include: ['tools/importers/*.import.ts'] }),
 ];
 
 const isChosen = process.argv.some((argument) => argument.startsWith('--project'));

@@ -1,5 +1,6 @@
 import type { DocumentedApi, Operation, Parameter, Schema } from './client-types.ts';
 
+const MULTIPLE = { multipleValues: true };
 /**
  * How n8n asks for a value, and the value in a body. A field whose expression has no result is undefined, and not sent.
  * Spreadsheets give telephone numbers and codes as numbers.
@@ -10,22 +11,21 @@ const KINDS = {
   choice: { input: { type: 'options' }, value: '$value' },
   number: { input: { type: 'number', default: 0 }, value: '$value' },
   list: {
-    input: { type: 'string', typeOptions: { multipleValues: true }, default: [] },
+    input: { type: 'string', typeOptions: MULTIPLE, default: [] },
     value: '$value && [$value].flat(2)',
   },
   rows: {
-    input: { type: 'fixedCollection', typeOptions: { multipleValues: true }, default: {} },
+    input: { type: 'fixedCollection', typeOptions: MULTIPLE, default: {} },
     value:
       '$value.values?.map((row) => Object.fromEntries(Object.entries(row).map(([key, one]) => [key, one?.toString()])))',
   },
-  json: {
-    input: { type: 'json', default: '' },
-    value: 'typeof $value === "string" ? JSON.parse($value) : $value',
-  },
+  json: { input: { type: 'json', default: '' }, value: '$value?.trim ? JSON.parse($value) : $value' },
 };
 /** A filter whose expression has no result is sent empty and rejected: without the filter, the list has everything. */
 const FILTER = '={{ [$value].flat().join(",") }}';
 const TIME_FILTER = '={{ $value ? $value.toDateTime().toUTC().toISO() : "" }}';
+/** An empty header is not sent. An expression without a result is no permission to leave out a condition. */
+const HEADER = `={{ $value === "" ? undefined : $value ?? '""' }}`;
 const BY_OFFSET = {
   type: 'offset',
   properties: { limitParameter: 'limit', offsetParameter: 'offset', pageSize: 100, type: 'query' },
@@ -41,10 +41,8 @@ const BY_MESSAGE = {
 };
 const ROWS = { type: 'rootProperty', properties: { property: 'data' } };
 /** For the `If-Match` of a later step. */
-const TAGGED = {
-  type: 'set',
-  properties: { value: '={{ { ...$response.body, etag: $response.headers.etag } }}' },
-};
+const WITH_TAG = '={{ { ...$response.body, etag: $response.headers.etag } }}';
+const TAGGED = { type: 'set', properties: { value: WITH_TAG } };
 
 /** `externalReferenceCode` → `External Reference Code`. */
 const titled = (name: string): string =>
@@ -69,31 +67,26 @@ export function n8nProperties({ paths, tags = [], components }: DocumentedApi): 
   function input(name: string, schema: Schema, more: object = {}): object {
     const property = { displayName: titled(name), name, description: schema.description };
     const columns = propertiesOf(schema.items).map(([column, one]) => input(column, one));
-    const values = schema.enum?.map((value) => ({
-      name: titled(String(value ?? 'none')),
-      value: value ?? '',
-    }));
+    const values = schema.enum?.map((one) => ({ name: titled(String(one ?? 'none')), value: one ?? '' }));
     const options = values ?? [{ displayName: titled(name), name: 'values', values: columns }];
     const kind = kindOf(schema);
     const choice = ['choice', 'rows'].includes(kind) && { options, default: values?.[0]?.value ?? {} };
     return { ...property, ...KINDS[kind].input, ...choice, ...more };
   }
-  const sent = (type: 'body' | 'query', property: string, value?: string) => ({
-    send: { type, property, value },
-  });
+  const sent = (type: string, property: string, value?: string) => ({ send: { type, property, value } });
 
-  function field([name, schema]: [string, Schema], required = false): object {
+  function field([name, schema]: [string, Schema]): object {
     const value = `={{ ${isNullable(schema) ? '$value === "" ? null : ' : ''}${KINDS[kindOf(schema)].value} }}`;
     const hint = isNullable(schema) ? ' Empty, or the expression {{ null }}, sets null.' : '';
     const description = `${schema.description}${hint}`;
-    return input(name, schema, { description, required, routing: sent('body', name, value) });
+    return input(name, schema, { description, routing: sent('body', name, value) });
   }
-  function asked({ name, in: place, schema, description }: Parameter, preset = ''): object {
+  function asked({ name, in: place, schema, description }: Parameter): object {
     if (place === 'path') return input(name, schema, { description, required: true });
     const value = kindOf(schema) === 'time' ? TIME_FILTER : FILTER;
     if (place === 'query') return input(name, schema, { description, routing: sent('query', name, value) });
-    const routing = { request: { headers: { [name]: '={{ $value || undefined }}' } } };
-    return input(name.replace('-', ''), schema, { description, default: preset, routing });
+    const routing = { request: { headers: { [name]: HEADER } } };
+    return input(name.replace('-', ''), schema, { description, routing });
   }
   const collection = (name: string, options: object[]): object[] =>
     options.length > 0 ? [{ displayName: titled(name), name, type: 'collection', default: {}, options }] : [];
@@ -106,35 +99,34 @@ export function n8nProperties({ paths, tags = [], components }: DocumentedApi): 
     const [body, response] = [requestBody, Object.values(responses)[0]].map((one) =>
       resolved<Schema>(one?.content?.['application/json']?.schema ?? {}),
     );
-    const isRequired = ([name]: [string, Schema]): boolean => body?.required?.includes(name) ?? false;
-    const all = { displayName: 'Return All', name: 'returnAll', type: 'boolean', default: false };
+    const whole = { displayName: 'Return All', name: 'returnAll', type: 'boolean', default: false };
     // With an offset, the engine adds up pages to the limit too.
-    const allRouting = { send: { paginate: isPaged || '={{ $value }}' } };
+    const paging = { send: { paginate: isPaged || '={{ $value }}' } };
     const limitRouting = { ...sent('query', 'limit'), output: { maxResults: '={{ $value }}' } };
     const limited = { default: 50, typeOptions: { minValue: 1 }, routing: limitRouting };
     const limits = parameters
       .filter(({ name }) => name === 'limit')
-      .flatMap(({ name, schema }) => [{ ...all, routing: allRouting }, input(name, schema, limited)]);
+      .flatMap(({ name, schema }) => [{ ...whole, routing: paging }, input(name, schema, limited)]);
     const filters = parameters.filter((one) => one.in === 'query' && !/^(limit|offset)$/.test(one.name));
-    const fields = propertiesOf(body);
-    const required = fields.filter(isRequired);
-    const written = ['$json', ...required.map(([name]) => `$parameter.${name}`), '$parameter.fields'];
+    const all = propertiesOf(body);
+    const fields = all.filter(([name]) => !body?.required?.includes(name));
+    const written = [
+      '$json',
+      ...(body?.required ?? []).map((name) => `$parameter.${name}`),
+      '$parameter.fields',
+    ];
     // The same content of the same item creates one record, also when the execution is retried.
     const key = `={{ $nodeId }}-{{ [${written}].toJsonString().hash("sha256") }}`;
+    const presets: Record<string, string> = { 'If-Match': '', 'Idempotency-Key': key };
     const inputs = [
-      ...parameters.filter((one) => one.in === 'path').map((one) => asked(one)),
-      ...required.map((one) => field(one, true)),
+      ...parameters.filter((one) => one.in === 'path').map(asked),
+      ...all.flatMap((one) => (fields.includes(one) ? [] : [{ ...field(one), required: true }])),
       ...limits,
-      ...collection(
-        'filters',
-        filters.map((one) => asked(one)),
+      ...collection('filters', filters.map(asked)),
+      ...collection('fields', fields.map(field)),
+      ...parameters.flatMap((one) =>
+        one.name in presets ? [{ ...asked(one), default: presets[one.name] }] : [],
       ),
-      ...collection(
-        'fields',
-        fields.filter((one) => !isRequired(one)).map((one) => field(one)),
-      ),
-      ...parameters.filter(({ name }) => name === 'If-Match').map((one) => asked(one)),
-      ...parameters.filter(({ name }) => name === 'Idempotency-Key').map((one) => asked(one, key)),
     ].map((one) => {
       const also = 'name' in one && one.name === 'limit' && { returnAll: [false] };
       return { ...one, displayOptions: { show: { operation: [operationId], ...also } } };

@@ -244,11 +244,16 @@ describe('the description of the error', () => {
       httpCode: '412',
       description: 'The record has changed since you read it. Read it again and send its new ETag.',
     });
+    // A condition whose expression has no result is not left out.
+    for (const IfMatch of ['={{ $json.etag }}', '={{ null }}'])
+      expect(await problemOf('updateCustomer', { ...change, IfMatch })).toMatchObject({ httpCode: '412' });
   });
 
   test('an unknown field is not ignored', async () => {
-    expect(await problemOf('createCustomer', { contacts: { values: [{ type: 'email' }] } })).toMatchObject({
+    const fields = { variants: '[{ "label": "x", "prize": 1 }]' };
+    expect(await problemOf('createCatalogProduct', { title: 'x', fields })).toMatchObject({
       httpCode: '400',
+      description: expect.stringContaining('body.variants[0].prize is unknown'),
     });
   });
 
