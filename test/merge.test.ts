@@ -117,6 +117,10 @@ test('an archived twin is merged: contacts that the survivor has are left out, o
   const web = (identifierValue: string) => ({ identifierType: 'web', identifierValue });
   const twin = await customer(agency, { contacts: [web('own'), web('shared')], summary: 'gemela' });
   const lead = await opportunity(agency, { customerId: twin.id });
+  const lost = await opportunity(agency, { customerId: twin.id });
+  const offer = await quote(agency, { opportunityId: lost.id, customerId: twin.id });
+  await dashboard.of(agency).delete(`/quotes/${offer.id}`);
+  await dashboard.of(agency).delete(`/opportunities/${lost.id}`);
   await agency.delete(`/v1/customers/${twin.id}`);
   const into = await customer(agency, { contacts: [web('shared')] });
   const third = await customer(agency, { contacts: [web('own')] });
@@ -130,7 +134,11 @@ test('an archived twin is merged: contacts that the survivor has are left out, o
     summary: 'gemela',
     contacts: [into.contacts[0], { id: twin.contacts[0].id }],
   });
-  expect((await agency.get(`/v1/opportunities/${lead.id}`)).body.customerId).toBe(into.id);
+  const { opportunities, quotes } = await dashboard.stored(agency);
+  const tied = [opportunities, quotes].flat().map((row) => row as { id: string; customer_id: string });
+  expect(tied.map((row) => [row.id, row.customer_id]).sort()).toEqual(
+    [lead, lost, offer].map(({ id }) => [id, into.id]).sort(),
+  );
   expect((await merge(agency, into, twin)).text).toBe(merged.text);
   for (const from of [into, third]) await dashboard.of(agency).post(`/customers/${from.id}/erase`);
   for (const from of [twin, third])

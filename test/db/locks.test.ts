@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import type pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
+import { createCustomer } from '../../src/customers/repository.ts';
+import { CustomerCreate } from '../../src/customers/schema.ts';
+import { newId } from '../../src/db/index.ts';
+import { eraseCustomer } from '../../src/person/erasure.repository.ts';
 import { mergeCustomer } from '../../src/person/merge.repository.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { administer, countAtWork } from '../support/databases.ts';
 import { findAllDrift, findDrift } from '../support/drift.ts';
 import { interrupted } from '../support/races.ts';
-import { conversation, customer, opportunity, quote } from '../support/records.ts';
+import { conversation, customer, message, opportunity, quote } from '../support/records.ts';
 import type { Agency, Reply } from '../support/service.ts';
 
 /** The order of locks of src/db/README.md: simultaneous writes wait for each other, and never in a circle. */
@@ -260,6 +265,105 @@ test('contacts are locked in one order, however a body lists them, and an archiv
         await client.query('commit');
         held = (await created).body;
       });
+});
+
+/** Two records of each table, of which the one with the larger id is older, all of the customer `low`; and what locks each. */
+async function lockable(agency: Agency) {
+  const ids: Record<string, string> = {};
+  for (const table of ['customers', 'conversations', 'opportunities', 'quotes'])
+    for (const [index, id] of [newId(), newId()].sort().entries())
+      ids[`${table} ${['low', 'high'][index]}`] = id;
+  const idOf = (name: string): string => ids[name] ?? '';
+  const customerId = idOf('customers low');
+  for (const each of ['high', 'low']) {
+    await createCustomer(
+      agency.scope,
+      CustomerCreate.parse({ contacts: [web(each)] }),
+      idOf(`customers ${each}`),
+    );
+    if (each === 'high') continue;
+    for (const age of ['high', 'low']) {
+      await conversation(agency, { channel: 'web', contact: age, customerId }, idOf(`conversations ${age}`));
+      const { id } = await opportunity(agency, { customerId }, idOf(`opportunities ${age}`));
+      await quote(agency, { opportunityId: id, customerId }, idOf(`quotes ${age}`));
+    }
+  }
+  const advisory = (key: string) => `pg_%_xact_lock(hashtextextended(concat(${key}), 0))`;
+  const row = ([name, id]: [string, string]): [string, string] => [
+    name,
+    `from ${name.split(' ')[0]} where organization_id = '${agency.id}' and id = '${id}' for no key update`,
+  ];
+  const locks: Record<string, string> = {
+    chains: advisory(`'conversation chains ', '${agency.id}'`),
+    ...Object.fromEntries(Object.entries(ids).map(row)),
+    'name low': advisory(`'${agency.id}', '${customerId}'`),
+    'name high': advisory(`'${agency.id}', '${idOf('customers high')}'`),
+  };
+  const isTaken = async (client: pg.Client, name: string): Promise<boolean> => {
+    const lock = locks[name] ?? '';
+    if (lock.startsWith('from')) return (await client.query(`select ${lock} skip locked`)).rowCount === 0;
+    return !(await client.query(`select ${lock.replace('%', 'try_advisory')} as free`)).rows[0].free;
+  };
+  const take = (client: pg.Client, name: string) =>
+    client.query(`select ${(locks[name] ?? '').replace('%', 'advisory')}`);
+  return { idOf, isTaken, take };
+}
+
+const TIED = ['conversations', 'opportunities', 'quotes'].flatMap((table) => [
+  `${table} low`,
+  `${table} high`,
+]);
+
+/** The locks that a write takes, in its order. */
+const ORDERS: [string, string[], (agency: Agency, idOf: (name: string) => string) => Promise<unknown>][] = [
+  [
+    'a merge',
+    ['chains', ...TIED, 'name low', 'name high', 'customers low', 'customers high'],
+    ({ scope }, idOf) => mergeCustomer(scope, idOf('customers high'), { from: idOf('customers low') }),
+  ],
+  [
+    'an erasure',
+    ['chains', ...TIED, 'name low', 'customers low'],
+    ({ scope }, idOf) => eraseCustomer(scope, idOf('customers low')),
+  ],
+  [
+    'a thread that is moved',
+    ['chains', 'conversations high', 'name high'],
+    (agency, idOf) =>
+      dashboard.of(agency).patch(`/conversations/${idOf('conversations high')}`, {
+        rotatedFrom: idOf('conversations low'),
+        customerId: idOf('customers high'),
+      }),
+  ],
+  [
+    'a message',
+    ['chains', 'conversations high'],
+    (agency, idOf) => message(agency, idOf('conversations high')),
+  ],
+  [
+    'an opportunity',
+    ['opportunities high', 'name high'],
+    (agency, idOf) => opportunity(agency, { customerId: idOf('customers high') }, idOf('opportunities high')),
+  ],
+];
+
+// Whoever waits for a lock has those before it and none after it.
+test.each(ORDERS)('%s takes its locks in the order of src/db/README.md', async (_name, order, write) => {
+  for (const [place, held] of order.entries()) {
+    const agency = await service.agency();
+    const { idOf, isTaken, take } = await lockable(agency);
+    await administer(service.ownerUrl, async (client) => {
+      await client.query('begin');
+      await take(client, held);
+      const written = write(agency, idOf);
+      await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
+      const taken: string[] = [];
+      for (const name of order) if (name !== held && (await isTaken(client, name))) taken.push(name);
+      await client.query('commit');
+      await written;
+      expect(taken, `while it waits for ${held}`).toEqual(order.slice(0, place));
+    });
+  }
 });
 
 /** Runs `work` while another transaction has locked the conversation. */

@@ -1,20 +1,29 @@
 import { getTableName } from 'drizzle-orm';
-import { beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { RETENTION_DAYS } from '../../src/catalog/retention.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import type { JobContext } from '../../src/jobs/context.ts';
 import { purgeProducts } from '../../src/jobs/purge.ts';
 import { JOBS } from '../../src/jobs/schedule.ts';
+import { useDashboard } from '../support/dashboard.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import { LISTS } from '../support/operations.ts';
-import { type Agency, useService } from '../support/service.ts';
+import type { Agency } from '../support/service.ts';
 
 const DAY = 24 * 3_600_000;
 const RETENTION_MS = RETENTION_DAYS * DAY;
 const NOW = Date.parse('2026-11-21T12:00:00.000Z');
 
-const service = useService();
+/** On 1 November, between NOW and 30 days before, its clock is put back: a day there has 25 hours. */
+const ZONE = 'America/New_York';
+const { service, dashboard } = useDashboard(() => ({}), { timeZone: ZONE });
+beforeAll(() => {
+  vi.stubEnv('TZ', ZONE);
+});
+afterAll(() => {
+  vi.unstubAllEnvs();
+});
 // A purge deletes from all organizations.
 beforeEach(() => service.query('delete from products'));
 
@@ -89,6 +98,19 @@ test('the purge deletes products that were archived more than 30 days ago, and l
     { products: 1, variants: 2, stopped: false },
   ]);
   expect(lines.join()).not.toMatch(/planted|season/i);
+});
+
+test('purgeAt of a product and of an organization is 30 times 24 hours later, although the clock is changed meanwhile', async () => {
+  // In the future, so that both are still there.
+  const archivedAt = Date.parse('2099-10-22T12:00:00.000Z');
+  const purgeAt = new Date(archivedAt + RETENTION_MS).toISOString();
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  const id = await archivedProduct(agency, 'archived', NOW - archivedAt);
+  expect((await call.get(`/catalog/products/${id}`)).body).toMatchObject({ purgeAt });
+  const closed = 'update organizations set closed_at = $2 where id = $1';
+  await service.query(closed, [agency.id, new Date(archivedAt)]);
+  expect((await call.get('')).body).toMatchObject({ purgeAt });
 });
 
 test('the purge works in batches, and the next run resumes a stopped one', async () => {

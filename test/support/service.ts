@@ -21,7 +21,7 @@ import { memoryLimiter } from '../../src/http/rate-limit.ts';
 import { createOrganization } from '../../src/organizations/repository.ts';
 import { keepCauses } from './causes.ts';
 import { contractOf, PUBLIC } from './contract.ts';
-import { createTestDatabase, pooled } from './databases.ts';
+import { administer, createTestDatabase, pooled } from './databases.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests assert on bodies field by field.
 type Body = any;
@@ -65,6 +65,8 @@ export type ServiceOptions = {
   logLevel?: string;
   /** The clock of signed links. */
   now?: () => number;
+  /** Of PostgreSQL's sessions. */
+  timeZone?: string;
   /** Another service, whose database this one shares. */
   beside?: Pick<Service, 'url' | 'ownerUrl'>;
   /** The clock of the key cache. */
@@ -102,6 +104,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const database = options.beside
     ? { url: options.beside.url, ownerUrl: options.beside.ownerUrl, drop: async () => undefined }
     : await createTestDatabase(inject('serverUrl'));
+  const { timeZone } = options;
+  if (timeZone)
+    await administer(database.ownerUrl, (client) =>
+      client.query(`alter database ${client.database} set timezone = '${timeZone}'`),
+    );
   const dataDir = await mkdtemp(join(tmpdir(), 'crm-files-'));
   const causes = keepCauses();
   const logger = options.logTo ? createLogger(options.logLevel ?? 'info', options.logTo) : causes.logger;
