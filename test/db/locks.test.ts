@@ -283,7 +283,9 @@ async function lockable(agency: Agency) {
     );
     if (each === 'high') continue;
     for (const age of ['high', 'low']) {
-      await conversation(agency, { channel: 'web', contact: age, customerId }, idOf(`conversations ${age}`));
+      const rotatedFrom = age === 'low' ? idOf('conversations high') : null;
+      const thread = { channel: 'web', contact: age, customerId, rotatedFrom };
+      await conversation(agency, thread, idOf(`conversations ${age}`));
       const { id } = await opportunity(agency, { customerId }, idOf(`opportunities ${age}`));
       await quote(agency, { opportunityId: id, customerId }, idOf(`quotes ${age}`));
     }
@@ -328,10 +330,10 @@ const ORDERS: [string, string[], (agency: Agency, idOf: (name: string) => string
   ],
   [
     'a thread that is moved',
-    ['chains', 'conversations high', 'name high'],
+    ['chains', 'conversations low', 'name high'],
     (agency, idOf) =>
-      dashboard.of(agency).patch(`/conversations/${idOf('conversations high')}`, {
-        rotatedFrom: idOf('conversations low'),
+      dashboard.of(agency).patch(`/conversations/${idOf('conversations low')}`, {
+        rotatedFrom: null,
         customerId: idOf('customers high'),
       }),
   ],
