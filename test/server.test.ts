@@ -113,7 +113,12 @@ async function freePorts(): Promise<{ PORT: string; DASHBOARD_PORT: string }> {
   return { PORT: await freePort(), DASHBOARD_PORT: await freePort() };
 }
 
-test('a start without DATABASE_URL prints a curl command that works; data and key survive the death of service and database', async () => {
+/** Of one start, which prepares a database: the limit of a test grows with its starts. */
+const START_MS = 300_000;
+
+test('a start without DATABASE_URL prints a curl command that works; data and key survive the death of service and database', {
+  timeout: 5 * START_MS,
+}, async () => {
   const dataDir = join(folder, 'embedded');
   const ports = await freePorts();
   const PUBLIC_URL = `http://127.0.0.1:${ports.PORT}`;
@@ -164,7 +169,7 @@ test('a start without DATABASE_URL prints a curl command that works; data and ke
     await service.until(READY);
     return service;
   };
-  const third = await vi.waitFor(start, { timeout: 120_000 });
+  const third = await vi.waitFor(start, { timeout: START_MS });
   expect(await readPage()).toEqual(page);
   // The signal of a terminal that is closed.
   third.child.kill('SIGHUP');
@@ -172,7 +177,9 @@ test('a start without DATABASE_URL prints a curl command that works; data and ke
   await expect(stat(pidFile)).rejects.toThrow('ENOENT');
 });
 
-test('a start with DATABASE_URL migrates as the owner, works as another role, loads nothing, and completes running requests after SIGTERM', async () => {
+test('a start with DATABASE_URL migrates as the owner, works as another role, loads nothing, and completes running requests after SIGTERM', {
+  timeout: 2 * START_MS,
+}, async () => {
   const database = await ownDatabase(EMPTY_TEMPLATE);
   await administer(database.ownerUrl, (client) => client.query(serviceRole.rights));
   const environment = {

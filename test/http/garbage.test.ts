@@ -28,7 +28,12 @@ const ROUNDS = 10;
 /** Until V8 has compiled zod's parser of a query, after about 3,000 requests, it adds 0.6 kB to a list. */
 const MAX_BYTES_PER_REQUEST = { get: 500, list: 1_000, create: 500 };
 
-test('a get or a create leaves at most 500 bytes of garbage in the old space, a list 1,000', async () => {
+/** A tenth of a second for each request of all rounds. */
+const TIMEOUT = 3 * ROUNDS * REQUESTS * 100;
+
+test('a get or a create leaves at most 500 bytes of garbage in the old space, a list 1,000', {
+  timeout: TIMEOUT,
+}, async () => {
   const agency = await service.agency();
   const { id } = await customer(agency);
   const port = await freePort();
