@@ -4,7 +4,16 @@ import { DOCUMENTED } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { withoutTriggers } from '../support/databases.ts';
 import { ownApp } from '../support/instance.ts';
-import { filterValues, LISTS, pathOf, populate, requestOf, send } from '../support/operations.ts';
+import {
+  DASHBOARD_LISTS,
+  filterValues,
+  LISTS,
+  pathOf,
+  populate,
+  readList,
+  requestOf,
+  send,
+} from '../support/operations.ts';
 import { message, product } from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
 
@@ -96,6 +105,37 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
     expect(pages).toHaveLength(Math.ceil(body.data.length / 4));
   });
 });
+
+const ARCHIVED = Object.entries(DASHBOARD_LISTS).filter(([name]) => name.endsWith('?archived=true'));
+
+test.each(ARCHIVED)(
+  'pages of %s have every record once, in the order of the whole',
+  async (name, { make }) => {
+    const agency = await service.agency();
+    for (let index = 0; index < 5; index += 1) await make(agency);
+    // Archived at once, so that ids decide the order.
+    await withoutTriggers(service.ownerUrl, async (client) => {
+      for (const table of [
+        'products',
+        'customers',
+        'opportunities',
+        'quotes',
+        'pipeline_stages',
+        'team_members',
+      ])
+        await client.query(`update ${table} set archived_at = now() where archived_at is not null`);
+    });
+    const read = async (query: string) => {
+      const { body } = await readList({ service, dashboard, agency }, name, query);
+      expect(body.pagination.total).toBe(5);
+      return body.data.map(({ id }: { id: string }) => id);
+    };
+    const whole = await read('limit=100');
+    expect(new Set(whole).size).toBe(5);
+    const pages = [await read('limit=2'), await read('limit=2&offset=2'), await read('limit=2&offset=4')];
+    expect(pages.flat()).toEqual(whole);
+  },
+);
 
 const PAGED = DOCUMENTED.filter(({ operation }) =>
   operation.parameters?.some(({ name }) => name === 'offset'),
