@@ -168,7 +168,7 @@ export async function findQuote(db: Database, token: string): Promise<Json<Publi
     const quote = parseJson(await quoteRecord.get(scope, id));
     if (quote.archivedAt === null) return toJson({ ...quote, organizationId });
   }
-  throw new ApiError('QUOTE_NOT_FOUND', { id: token, instead: ' No quote has this token.' });
+  throw new ApiError('QUOTE_NOT_FOUND', { id: token, instead: '' });
 }
 
 /** Through its opportunity, if it has no customer itself. */
