@@ -13,7 +13,7 @@ const { values } = parseArgs({
 const stale: string[] = [];
 for (const { path, render } of await generatedDocuments()) {
   const present = await readFile(path, 'utf8').catch(() => '');
-  const fresh = render(present);
+  const fresh = await render(present);
   if (fresh === present) continue;
   stale.push(path);
   if (!values.check) await writeFile(path, fresh);

@@ -14,7 +14,7 @@ import { tablesDiagram, tablesTable } from './tables-diagram.ts';
 export type GeneratedDocument = {
   path: string;
   /** The content that the file should have, given its current one. */
-  render: (present: string) => string;
+  render: (present: string) => string | Promise<string>;
 };
 
 /** Stands in for what an application needs to run, but not to describe itself. */
@@ -133,13 +133,12 @@ async function documentOf(app: FastifyInstance): Promise<DocumentedApi> {
 export async function generatedDocuments(): Promise<GeneratedDocument[]> {
   const document = await documentOf(await describedApp());
   const dashboard = await documentOf(await describedDashboardApp());
-  const types = await clientTypes(document);
   const published = codesIn(document);
   const ofV1 = errorCodes.filter((code) => published.includes(code));
   return [
     { path: 'openapi/openapi.json', render: () => `${JSON.stringify(document, null, 2)}\n` },
     { path: 'openapi/dashboard.json', render: () => `${JSON.stringify(dashboard, null, 2)}\n` },
-    { path: 'client/src/types.ts', render: () => types },
+    { path: 'client/src/types.ts', render: () => clientTypes(document) },
     { path: 'client/src/operations.ts', render: () => clientOperations(document) },
     { path: 'n8n/properties.json', render: () => `${JSON.stringify(n8nProperties(document), null, 2)}\n` },
     ...markdownDocuments({

@@ -40,8 +40,10 @@ function schemasOf(part: unknown, document: Document, found = new Map<string, Sc
 
 test('the committed documents are what the code generates', async () => {
   for (const { path, render } of await generatedDocuments()) {
+    // Only `npm run verify` has the program that generates the client's types.
+    if (path === 'client/src/types.ts') continue;
     const committed = read(path);
-    expect(render(committed) === committed, `${path} is stale: run npm run docs`).toBe(true);
+    expect((await render(committed)) === committed, `${path} is stale: run npm run docs`).toBe(true);
   }
 });
 
