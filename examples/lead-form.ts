@@ -1,6 +1,6 @@
 /**
  * A website's lead form, on the server: a visitor becomes a customer. The key never reaches the browser; a key with
- * access "create" is enough, and whoever steals it reads nothing.
+ * access "create" is enough, and whoever steals it learns only that a contact is taken.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -38,15 +38,16 @@ async function takeLead(request: IncomingMessage): Promise<[status: number, page
     if (error.is('VALIDATION_FAILED')) return [400, 'Revisa el teléfono, con + y el país, y el correo.'];
     if (!error.is('CUSTOMER_CONTACT_CONFLICT'))
       return [503, 'No pudimos guardar tus datos. Inténtalo en un momento.'];
-    const id = error.details[0]?.customerId ?? '';
-    await addTag(id, 'web').catch((reason) => console.error('The tag was not added:', reason.message));
+    // A key that only creates does not learn who it is.
+    const id = error.details[0]?.customerId;
+    if (id)
+      await addTag(id, 'web').catch((reason) => console.error('The tag was not added:', reason.message));
     // Anybody can type the number of somebody else: the rest is for people to read. Send it where they do, such as by email.
-    console.log('A known customer wrote:', { id, firstName, email, message: summary });
+    console.log('A known customer wrote:', { id, contacts, firstName, message: summary });
   }
   return [200, '¡Gracias! Te escribimos hoy.']; // Known customers get the same page: it tells nobody whom the agency knows.
 }
 
-/** A key that only creates cannot do this. */
 async function addTag(id: string, tag: string): Promise<void> {
   const customer = await crm.customers.get(id);
   if (!customer.tags.includes(tag))
