@@ -3,17 +3,18 @@ import { keyOnChannel } from '../../rules/contact-key.ts';
 import {
   activeCustomers,
   as,
+  type Batch,
   conversations,
   customers,
   type Database,
   type Json,
-  keyAfter,
   keyIs,
   type Params,
   parseJson,
   qb,
   type RecordKey,
   recordIs,
+  rowsAfter,
   unprepared,
 } from '../db/index.ts';
 import { contactColumns, contactOwners, keyOfContact } from './contacts.repository.ts';
@@ -21,18 +22,11 @@ import type { CustomerContact } from './schema.ts';
 
 /** Contact keys that an earlier release computed. */
 
-type Batch = RecordKey & { limit: number };
-
 type Thread = RecordKey & { channel: string; contact: string; contactKey: string | null };
 
-const threadsStatement = unprepared('conversations.stored_keys', ($: Params<Batch>) => {
+export const threadsAfter = unprepared('conversations.stored_keys', ($: Params<Batch>) => {
   const { organizationId, id, channel, contact, contactKey } = conversations;
-  return qb
-    .select(as({ organizationId, id, channel, contact, contactKey }))
-    .from(conversations)
-    .where(keyAfter(conversations, $))
-    .orderBy(organizationId, id)
-    .limit($.limit);
+  return rowsAfter(conversations, { organizationId, id, channel, contact, contactKey }, $);
 });
 
 const rekeyThreadStatement = unprepared('conversations.rekey', ($: Params<Thread>) => {
@@ -42,9 +36,6 @@ const rekeyThreadStatement = unprepared('conversations.rekey', ($: Params<Thread
     .set({ contactKey: sql`${$.contactKey}` })
     .where(and(keyIs(conversations, $), eq(channel, $.channel), eq(contact, $.contact)));
 });
-
-export const threadsAfter = (db: Database, last: RecordKey, limit: number) =>
-  db.read(threadsStatement, { ...last, limit });
 
 /** A contact that the rules reject now keeps its key. */
 export async function rekeyThread(db: Database, thread: Thread): Promise<boolean> {
@@ -56,15 +47,10 @@ export async function rekeyThread(db: Database, thread: Thread): Promise<boolean
 
 type Stored = RecordKey & { contacts: Json<CustomerContact[]>; contactKeys: string[] };
 
-const customersStatement = unprepared('customers.stored_keys', ($: Params<Batch>) => {
+export const customersAfter = unprepared('customers.stored_keys', ($: Params<Batch>) => {
   const { organizationId, id, contactKeys } = customers;
   const contacts = sql<Json<CustomerContact[]>>`${customers.contacts}`;
-  return qb
-    .select(as({ organizationId, id, contacts, contactKeys }))
-    .from(customers)
-    .where(keyAfter(customers, $))
-    .orderBy(organizationId, id)
-    .limit($.limit);
+  return rowsAfter(customers, { organizationId, id, contacts, contactKeys }, $);
 });
 
 type Rekeyed = RecordKey & {
@@ -85,9 +71,6 @@ const rekeyCustomerStatement = unprepared('customers.rekey', ($: Params<Rekeyed>
     .where(and(recordIs(activeCustomers, $), sql`${customers.contactKeys} = ${$.previous}::text[]`))
     .returning(as({ id: customers.id })),
 );
-
-export const customersAfter = (db: Database, last: RecordKey, limit: number) =>
-  db.read(customersStatement, { ...last, limit });
 
 /**
  * Two contacts of the customer that have become one are one contact, the first.

@@ -106,9 +106,17 @@ export function lockRows(table: TenantTable, where: SQL | undefined) {
   return qb.select(as({ id })).from(table).where(where).orderBy(id).for('no key update');
 }
 
-/** Records of all organizations after this one, for batches. */
-export const keyAfter = ({ organizationId, id }: TenantTable, $: Params<RecordKey>): SQL =>
-  sql`(${organizationId}, ${id}) > (${$.organizationId}::uuid, ${$.id}::uuid)`;
+export type Batch = RecordKey & { limit: number };
+
+/** Rows of all organizations after the one with this key. */
+export const rowsAfter = <Sources extends Readonly<Record<string, Source>>>(
+  table: TenantTable,
+  sources: Sources,
+  $: Params<Batch>,
+) => sql<{ [Name in keyof Sources]: ValueOf<Sources[Name]> }>`
+  select ${selectList(sources)} from ${table}
+  where (${table.organizationId}, ${table.id}) > (${$.organizationId}::uuid, ${$.id}::uuid)
+  order by ${table.organizationId}, ${table.id} limit ${$.limit}`;
 
 /** A column of the record that `reference` refers to, archived or not; null without one. */
 export const named = (value: Source, other: TenantTable, reference: PgColumn): SQL =>

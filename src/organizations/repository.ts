@@ -18,6 +18,7 @@ import {
   type Json,
   jsonOf,
   jsonRow,
+  NO_ID,
   newId,
   type OrganizationScope,
   ofOrganization,
@@ -171,10 +172,8 @@ export const closeOrganization = defineClosedAt(
  */
 export const reopenOrganization = defineClosedAt('organizations.reopen', view.fields, sql`null`);
 
-/** The owner of stored responses that belong to no organization. */
-const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
-
-export const serviceScope = (db: Database): OrganizationScope => scopeTo(db, NO_ORGANIZATION);
+/** For stored responses that belong to no organization. */
+export const serviceScope = (db: Database): OrganizationScope => scopeTo(db, NO_ID);
 
 const allStatement = prepared('organizations.all', () =>
   qb

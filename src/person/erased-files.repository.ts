@@ -2,9 +2,9 @@ import { and, eq } from 'drizzle-orm';
 import type { FastifyBaseLogger } from 'fastify';
 import {
   as,
+  type Batch,
   erasedFiles,
   isId,
-  keyAfter,
   keyIs,
   type OrganizationScope,
   ofOrganization,
@@ -12,19 +12,19 @@ import {
   type Queries,
   qb,
   type RecordKey,
+  rowsAfter,
   unprepared,
 } from '../db/index.ts';
 import { type FileStorage, storageKey } from '../files/storage.ts';
 
 /** The files of erased customers. A row stays until the storage has removed its file. */
 
-type ErasedFile = { organizationId: string; id: string };
-
-const file = as({ organizationId: erasedFiles.organizationId, id: erasedFiles.id });
+const { organizationId, id } = erasedFiles;
+const file = { organizationId, id };
 
 const ofCustomerStatement = unprepared('erased_files.of_customer', ($: Params<RecordKey>) =>
   qb
-    .select(file)
+    .select(as(file))
     .from(erasedFiles)
     .where(and(ofOrganization(erasedFiles, $), eq(erasedFiles.customerId, $.id))),
 );
@@ -32,28 +32,14 @@ const ofCustomerStatement = unprepared('erased_files.of_customer', ($: Params<Re
 export const filesOfCustomer = async (
   { db, organizationId }: OrganizationScope,
   id: string,
-): Promise<ErasedFile[]> => (isId(id) ? db.read(ofCustomerStatement, { organizationId, id }) : []);
+): Promise<RecordKey[]> => (isId(id) ? db.read(ofCustomerStatement, { organizationId, id }) : []);
 
-const dueStatement = unprepared('erased_files.due', ($: Params<ErasedFile & { limit: number }>) =>
-  qb
-    .select(file)
-    .from(erasedFiles)
-    .where(keyAfter(erasedFiles, $))
-    .orderBy(erasedFiles.organizationId, erasedFiles.id)
-    .limit($.limit),
+/** Files of all organizations that the storage still has. */
+export const erasedFilesAfter = unprepared('erased_files.due', ($: Params<Batch>) =>
+  rowsAfter(erasedFiles, file, $),
 );
 
-/** Sorts before every file. */
-export const NO_FILE: ErasedFile = {
-  organizationId: '00000000-0000-0000-0000-000000000000',
-  id: '00000000-0000-0000-0000-000000000000',
-};
-
-/** Files of all organizations that the storage still has, by key. */
-export const erasedFilesAfter = (db: Queries, last: ErasedFile, limit: number): Promise<ErasedFile[]> =>
-  db.read(dueStatement, { ...last, limit });
-
-const forgetStatement = unprepared('erased_files.forget', ($: Params<ErasedFile>) =>
+const forgetStatement = unprepared('erased_files.forget', ($: Params<RecordKey>) =>
   qb.delete(erasedFiles).where(keyIs(erasedFiles, $)),
 );
 
@@ -64,7 +50,7 @@ const forgetStatement = unprepared('erased_files.forget', ($: Params<ErasedFile>
 export async function removeErasedFiles(
   db: Queries,
   storage: FileStorage,
-  files: readonly ErasedFile[],
+  files: readonly RecordKey[],
   logger: FastifyBaseLogger,
 ): Promise<number> {
   let removed = 0;

@@ -1,4 +1,4 @@
-import { and, eq, getTableName, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableName, or, type SQL, sql } from 'drizzle-orm';
 import { alias, type PgColumn, type PgTable } from 'drizzle-orm/pg-core';
 import { customerColumns } from '../customers/repository.ts';
 import {
@@ -14,6 +14,7 @@ import {
   isAnyOf,
   type Json,
   keyIn,
+  NO_ID,
   newestThreads,
   type OrganizationScope,
   ofOrganization,
@@ -44,60 +45,48 @@ const eraseThreadsStatement = unprepared('customers.erase_threads', ($: Params<R
   return qb
     .update(conversations)
     .set({ contact: '', contactName: null, contactKey: null, customerId })
-    .where(keyIn(conversations, $))
-    .returning(as({ id: conversations.id }));
+    .where(keyIn(conversations, $));
 });
 
 /** Messages that one transaction erases at most. */
 const SLICE = 5_000;
 
 /** The ids of a thread and of its message: slices are in this order. */
-type Position = readonly string[];
-const START: Position = Array(2).fill('00000000-0000-0000-0000-000000000000');
-const END: Position = Array(2).fill('ffffffff-ffff-ffff-ffff-ffffffffffff');
+type Position = readonly [string, string];
+const START: Position = [NO_ID, NO_ID];
 
-type Slice = Ids & { after: Position; upTo: Position };
-
-const place = (position: Placeholder): SQL => sql`((${position}::uuid[])[1], (${position}::uuid[])[2])`;
-
-function defineStore(table: typeof whatsappMessages | typeof channelMessages, ...personal: PgColumn[]) {
+/** Erases the next messages, and returns for each thread, the last one first, their number and the last message. */
+function defineErase(table: typeof whatsappMessages | typeof channelMessages, ...personal: PgColumn[]) {
   const texts = [table.senderName, ...personal];
   const list = (each: (column: PgColumn) => SQL, separator: SQL) => sql.join(texts.map(each), separator);
   const message = sql`(${table.conversationId}, ${table.id})`;
   const isLeft = sql`(${table.content} <> '' or ${list((column) => sql`${column} is not null`, sql` or `)})`;
-  const name = getTableName(table);
-  return {
-    /** The last message of a slice; none if that slice is the last one. */
-    findEnd: unprepared(
-      `customers.end_of_${name}`,
-      ($: Params<Omit<Slice, 'upTo'>>): SQL<{ end: Position }> => sql`
-        select array[conversation_id, id] as end from (
-          select message.* from unnest(${$.ids}::uuid[]) as thread(id) cross join lateral (
-            select ${table.conversationId}, ${table.id} from ${table}
-            where ${ofOrganization(table, $)} and ${table.conversationId} = thread.id and ${isLeft}
-              and ${message} > ${place($.after)}
-            order by ${table.id} limit ${sql.raw(String(SLICE))}) message
-          limit ${sql.raw(String(SLICE))}) slice
-        order by conversation_id, id offset ${sql.raw(String(SLICE - 1))}`,
-    ),
-    erase: unprepared(
-      `customers.erase_${name}`,
-      ($: Params<Slice>): SQL<{ id: string; count: number }> => sql`
-        with erased as (
-          update ${table as PgTable} set content = '', ${list(({ name }) => sql`${sql.identifier(name)} = null`, sql`, `)}
-          where ${ofOrganization(table, $)} and ${table.conversationId} = any(${$.ids}::uuid[]) and ${isLeft}
-            and ${message} > ${place($.after)} and ${message} <= ${place($.upTo)}
-          returning ${table.conversationId})
-        select conversation_id as id, count(*)::int as count from erased group by conversation_id`,
-    ),
-  };
+  const limit = sql`limit ${sql.raw(String(SLICE))}`;
+  return unprepared(`customers.erase_${getTableName(table)}`, ($: Params<Ids & { after: Position }>) => {
+    const after = sql`((${$.after}::uuid[])[1], (${$.after}::uuid[])[2])`;
+    return sql<{ id: string; count: number; last: string }>`
+      with slice as (
+        select message.* from unnest(${$.ids}::uuid[]) as thread(id) cross join lateral (
+          select ${table.conversationId}, ${table.id} from ${table}
+          where ${ofOrganization(table, $)} and ${table.conversationId} = thread.id and ${isLeft}
+            and ${message} > ${after}
+          order by ${table.id} ${limit}) message ${limit}),
+      erased as (
+        update ${table as PgTable} set content = '', ${list(({ name }) => sql`${sql.identifier(name)} = null`, sql`, `)}
+        where ${ofOrganization(table, $)} and ${table.conversationId} = any(${$.ids}::uuid[]) and ${isLeft}
+          and ${message} > ${after} and ${message} <= (
+            select conversation_id, id from slice order by conversation_id desc, id desc limit 1)
+        returning ${table.conversationId}, ${table.id})
+      select conversation_id as id, count(*)::int as count, max(id::text) as last
+      from erased group by conversation_id order by conversation_id desc`;
+  });
 }
-type Store = ReturnType<typeof defineStore>;
+type EraseStatement = ReturnType<typeof defineErase>;
 
 /** A provider's id of a message identifies the person at the provider. */
-const stores: readonly Store[] = [
-  defineStore(whatsappMessages, whatsappMessages.providerMessageId, whatsappMessages.templateName),
-  defineStore(channelMessages, channelMessages.externalId, channelMessages.subject),
+const eraseStatements: readonly EraseStatement[] = [
+  defineErase(whatsappMessages, whatsappMessages.providerMessageId, whatsappMessages.templateName),
+  defineErase(channelMessages, channelMessages.externalId, channelMessages.subject),
 ];
 
 /** Whoever reads `updatedSince` sees the chains of these threads: any other change of a row moves `updated_at`. */
@@ -120,17 +109,16 @@ const touchStatement = unprepared('customers.touch_threads', ($: Params<Ids>) =>
 
 /**
  * Erases the messages of a slice. The caller has locked the threads.
- * @returns their number
+ * @returns their number, and the end of the slice if others may follow
  */
-async function eraseSlice(
-  { db, organizationId }: OrganizationScope,
-  store: Store,
-  slice: Slice,
-): Promise<number> {
-  const erased = await db.write(store.erase, slice);
+async function eraseSlice({ db }: OrganizationScope, erase: EraseStatement, threads: Ids, after = START) {
+  const erased = await db.write(erase, { ...threads, after });
   const ids = erased.map(({ id }) => id);
-  if (ids.length > 0) await db.write(touchStatement, { organizationId, ids });
-  return erased.reduce((sum, { count }) => sum + count, 0);
+  if (ids.length > 0) await db.write(touchStatement, { ...threads, ids });
+  const count = erased.reduce((sum, { count }) => sum + count, 0);
+  const [last] = erased;
+  const end: Position | undefined = last && count === SLICE ? [last.id, last.last] : undefined;
+  return { count, end };
 }
 
 /** A check-in date is free text; only a date stays. */
@@ -139,16 +127,11 @@ const eraseOpportunitiesStatement = unprepared('customers.erase_opportunities', 
   return qb
     .update(opportunities)
     .set({ title: null, shortRef: null, destination: null, checkInDate })
-    .where(keyIn(opportunities, $))
-    .returning(as({ id: opportunities.id }));
+    .where(keyIn(opportunities, $));
 });
 
 const eraseQuotesStatement = unprepared('customers.erase_quotes', ($: Params<Ids>) =>
-  qb
-    .update(quotes)
-    .set({ title: '', destination: null })
-    .where(keyIn(quotes, $))
-    .returning(as({ id: quotes.id })),
+  qb.update(quotes).set({ title: '', destination: null }).where(keyIn(quotes, $)),
 );
 
 const eraseAttachmentsStatement = unprepared('customers.erase_attachments', ($: Params<Ids>) =>
@@ -237,18 +220,16 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Jso
 
     const [pending] = await db.read(pendingStatement, key);
     let messages = pending?.count ?? 0;
-    for (const store of stores) {
-      const whole = { ...tied.threads, after: START, upTo: END };
-      if ((await db.read(store.findEnd, whole)).length > 0)
-        throw new ManyMessages('The messages are erased in slices first.');
-      messages += await eraseSlice(within, store, whole);
+    for (const statement of eraseStatements) {
+      const { count, end } = await eraseSlice(within, statement, tied.threads);
+      if (end) throw new ManyMessages('The messages are erased in slices first.');
+      messages += count;
     }
-    const erasedThreads = await db.write(eraseThreadsStatement, { ...tied.threads, id: person.id });
-    const erasedOpportunities = await db.write(eraseOpportunitiesStatement, tied.opportunities);
-    const erasedQuotes = await db.write(eraseQuotesStatement, tied.quotes);
+    await db.write(eraseThreadsStatement, { ...tied.threads, id: person.id });
+    await db.write(eraseOpportunitiesStatement, tied.opportunities);
+    await db.write(eraseQuotesStatement, tied.quotes);
     const files = await db.write(eraseAttachmentsStatement, tied.quotes);
-    const fileIds = files.map((file) => file.id);
-    await db.write(keepFilesStatement, { ...key, ids: fileIds });
+    await db.write(keepFilesStatement, { ...key, ids: files.map((file) => file.id) });
     const ids = [...person.customers, ...tied.quotes.ids];
     const replays = await eraseResponses(within, { organizationId, ids });
     const sameContacts = await findSameContacts(within, person);
@@ -256,11 +237,11 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Jso
 
     const erased: ErasedCounts = {
       contacts: person.contactKeys.length,
-      conversations: erasedThreads.length,
+      conversations: tied.threads.ids.length,
       messages,
-      opportunities: erasedOpportunities.length,
-      quotes: erasedQuotes.length,
-      attachments: fileIds.length,
+      opportunities: tied.opportunities.ids.length,
+      quotes: tied.quotes.ids.length,
+      attachments: files.length,
       replays,
     };
     await db.write(recordStatement, { ...records, erased: JSON.stringify(erased), sameContacts });
@@ -271,17 +252,16 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Jso
 
 /** Erases all messages, in a transaction for each slice. Repeating it continues where it ended. */
 async function eraseMessages(scope: OrganizationScope, id: string): Promise<void> {
-  const next = (store: Store, after: Position) =>
+  const next = (statement: EraseStatement, after: Position) =>
     inTransaction(scope, async (within) => {
       const person = await findPerson(within, id);
       const threads = await lockThreads(within, person);
-      const [slice] = await within.db.read(store.findEnd, { ...threads, after });
-      const count = await eraseSlice(within, store, { ...threads, after, upTo: slice?.end ?? END });
+      const { count, end } = await eraseSlice(within, statement, threads, after);
       await within.db.write(beginStatement, { ...threads, ids: person.customers, count });
-      return slice?.end;
+      return end;
     });
-  for (const store of stores)
-    for (let after: Position | undefined = START; after; ) after = await next(store, after);
+  for (const statement of eraseStatements)
+    for (let after: Position | undefined = START; after; ) after = await next(statement, after);
 }
 
 /**

@@ -25,7 +25,6 @@ import {
   quotes,
   type RecordKey,
   recordNotFound,
-  type Statement,
   unprepared,
 } from '../db/index.ts';
 
@@ -115,8 +114,6 @@ const sameContactsStatement = unprepared(
 export const findSameContacts = async ({ db }: OrganizationScope, person: Person): Promise<string[]> =>
   (await db.read(sameContactsStatement, person)).map(({ id }) => id);
 
-type Found = { id: string };
-
 /** With the newest thread of each chain, which lists show. */
 const lockThreadsStatement = unprepared('customers.lock_threads', ($: Params<Person>) =>
   qb
@@ -161,23 +158,16 @@ export async function lockThreads({ db, organizationId }: OrganizationScope, per
  * @param others more customers to lock
  * @throws LostRace if the person changed before the locks were taken
  */
-export async function lockPerson(
-  scope: OrganizationScope,
-  person: Person,
-  others: readonly string[] = [],
-): Promise<Record<'threads' | 'opportunities' | 'quotes', Ids>> {
+export async function lockPerson(scope: OrganizationScope, person: Person, others: readonly string[] = []) {
   const { db, organizationId } = scope;
-  const lock = async (statement: Statement<Found, Person>): Promise<Ids> => ({
-    organizationId,
-    ids: (await db.write(statement, person)).map(({ id }) => id),
-  });
   const threads = await lockThreads(scope, person);
-  const itsOpportunities = await lock(lockOpportunitiesStatement);
-  const itsQuotes = await lock(lockQuotesStatement);
+  const lockedOpportunities = await db.write(lockOpportunitiesStatement, person);
+  const lockedQuotes = await db.write(lockQuotesStatement, person);
   const records = { organizationId, ids: [...person.customers, ...others] };
   await db.write(holdNamesStatement, records);
   await db.write(lockRecordsStatement, records);
   const now = await findPerson(scope, person.id);
   if (!isDeepStrictEqual(now, person)) throw new LostRace('The person was changed by somebody else.');
-  return { threads, opportunities: itsOpportunities, quotes: itsQuotes };
+  const idsOf = (rows: { id: string }[]): Ids => ({ organizationId, ids: rows.map(({ id }) => id) });
+  return { threads, opportunities: idsOf(lockedOpportunities), quotes: idsOf(lockedQuotes) };
 }
