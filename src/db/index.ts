@@ -1,12 +1,8 @@
 /** The only door: nobody outside db/ imports past it. */
 
-export * from './fields.ts';
-export * from './ids.ts';
-export * from './json.ts';
 export { type Database, type DatabaseOptions, openDatabase } from './pool/client.ts';
 export * from './pool/errors.ts';
 export * from './pool/scope.ts';
-export * from './query.ts';
 export * from './repository/bounded.ts';
 export * from './repository/list.ts';
 export * from './repository/put.ts';
@@ -16,7 +12,11 @@ export * from './server/embedded.ts';
 export * from './server/migrate.ts';
 export * from './server/pending-lists.ts';
 export * from './server/readiness.ts';
-export * from './statement.ts';
+export * from './sql/fields.ts';
+export * from './sql/ids.ts';
+export * from './sql/json.ts';
+export * from './sql/query.ts';
+export * from './sql/statement.ts';
 export * from './tables/index.ts';
 export * from './tables/owned.ts';
 export { type Resource, recordNotFound, type TenantTable } from './tables/resource.ts';

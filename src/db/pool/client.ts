@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Rejection } from '../../contract/errors.ts';
-import type { Statement } from '../statement.ts';
+import type { Statement } from '../sql/statement.ts';
 import { type Deadline, withDeadline } from './deadline.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import { retry } from './retry.ts';

@@ -1,4 +1,4 @@
-import type { Statement } from '../statement.ts';
+import type { Statement } from '../sql/statement.ts';
 
 export type Queries = {
   /** Retries after a transient error until its deadline, unless in a transaction. */

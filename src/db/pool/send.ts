@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { bind, type Statement } from '../statement.ts';
+import { bind, type Statement } from '../sql/statement.ts';
 
 /** Clients choose among hundreds of thousands of sets of fields, and PostgreSQL keeps what a connection has prepared. */
 const MAX_PREPARED = 500;

@@ -1,10 +1,10 @@
 import { getTableName, sql } from 'drizzle-orm';
 import { jsonBytes, MAX_BYTES, sizeError } from '../../../rules/record-size.ts';
 import { ApiError, validationFailed } from '../../contract/errors.ts';
-import type { Columns, Storable } from '../fields.ts';
-import { type Json, parseJson } from '../json.ts';
 import { inTransaction, type OrganizationScope } from '../pool/scope.ts';
-import type { View } from '../query.ts';
+import type { Columns, Storable } from '../sql/fields.ts';
+import { type Json, parseJson } from '../sql/json.ts';
+import type { View } from '../sql/query.ts';
 import { defineGet, defineLockedGet, defineUpdate } from './record.ts';
 
 /** Records with a largest size. Whoever may exceed it writes in a transaction, which is rolled back if the record is too large. */

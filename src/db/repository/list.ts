@@ -14,10 +14,10 @@ import {
 import { type PgColumn, PgUUID } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import { MAX_LIMIT } from '../../contract/fields.ts';
-import { idOrNull, isId } from '../ids.ts';
-import { type Json, jsonList } from '../json.ts';
 import type { OrganizationScope } from '../pool/scope.ts';
-import { as, ofOrganization, qb, selectList, type View } from '../query.ts';
+import { idOrNull, isId } from '../sql/ids.ts';
+import { type Json, jsonList } from '../sql/json.ts';
+import { as, ofOrganization, qb, selectList, type View } from '../sql/query.ts';
 import {
   nameOfParts,
   type Params,
@@ -25,7 +25,7 @@ import {
   type Statement,
   statementsBySet,
   unprepared,
-} from '../statement.ts';
+} from '../sql/statement.ts';
 import { customers } from '../tables/customers.ts';
 import { liveCounts } from '../tables/live-counts.ts';
 import type { TenantTable } from '../tables/resource.ts';

@@ -2,13 +2,13 @@ import { getTableName, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import { ApiError, notArchivedCode, validationFailed } from '../../contract/errors.ts';
-import { type Columns, placeholdersOf, rowValues } from '../fields.ts';
-import { isId } from '../ids.ts';
-import { type Json, parseJson } from '../json.ts';
 import { isUniqueViolation } from '../pool/errors.ts';
 import { inTransaction, LostRace, type OrganizationScope } from '../pool/scope.ts';
-import { as, keyIs, qb, type RecordKey, type View } from '../query.ts';
-import { type Params, prepared } from '../statement.ts';
+import { type Columns, placeholdersOf, rowValues } from '../sql/fields.ts';
+import { isId } from '../sql/ids.ts';
+import { type Json, parseJson } from '../sql/json.ts';
+import { as, keyIs, qb, type RecordKey, type View } from '../sql/query.ts';
+import { type Params, prepared } from '../sql/statement.ts';
 import { type Resource, recordNotFound, type TenantTable } from '../tables/resource.ts';
 import { defineRecordList, type ListOptions } from './list.ts';
 import {

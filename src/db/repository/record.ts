@@ -1,9 +1,9 @@
 import { and, getTableName, isNotNull, lt, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import { type Columns, hasValues, placeholdersOf, rowValues, type Storable } from '../fields.ts';
-import { isId } from '../ids.ts';
-import { type Json, parseJson } from '../json.ts';
 import { ContactTaken, type OrganizationScope, type Queries } from '../pool/scope.ts';
+import { type Columns, hasValues, placeholdersOf, rowValues, type Storable } from '../sql/fields.ts';
+import { isId } from '../sql/ids.ts';
+import { type Json, parseJson } from '../sql/json.ts';
 import {
   as,
   bodies,
@@ -17,8 +17,8 @@ import {
   recordIs,
   type View,
   written,
-} from '../query.ts';
-import { nameOfParts, type Params, prepared, statementsBySet, unprepared } from '../statement.ts';
+} from '../sql/query.ts';
+import { nameOfParts, type Params, prepared, statementsBySet, unprepared } from '../sql/statement.ts';
 import { type Resource, recordNotFound, type TenantTable } from '../tables/resource.ts';
 
 export type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;

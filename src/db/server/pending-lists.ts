@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { Queries } from '../pool/scope.ts';
-import { type Params, prepared } from '../statement.ts';
+import { type Params, prepared } from '../sql/statement.ts';
 
 const emptyStatement = prepared(
   'pending_lists.empty',

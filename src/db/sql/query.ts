@@ -10,9 +10,9 @@ import {
 } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { type PgColumn, type PgTable, PgTimestampString } from 'drizzle-orm/pg-core';
+import type { Resource, TenantTable } from '../tables/resource.ts';
 import type { Json } from './json.ts';
 import type { Params } from './statement.ts';
-import type { Resource, TenantTable } from './tables/resource.ts';
 
 /** Drizzle's query builder. It has no connection: pool/ sends the statements that it composes. */
 export const qb = drizzle.mock();

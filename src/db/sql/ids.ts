@@ -1,5 +1,5 @@
 import { v7 } from 'uuid';
-import { UUID } from '../contract/fields.ts';
+import { UUID } from '../../contract/fields.ts';
 
 const WHOLE = new RegExp(`^${UUID}$`);
 
