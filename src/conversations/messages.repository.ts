@@ -17,7 +17,7 @@ import {
   isId,
   isoTime,
   type Json,
-  jsonList,
+  jsonOf,
   jsonRow,
   keyIs,
   newestThreads,
@@ -412,7 +412,7 @@ const AFTER = { side: sql`>`, order: sql`asc nulls first` };
 
 /** The transcript index of a store finds the nearest messages of each thread. */
 const transcript = (fields: Fields<unknown>, { side, order }: typeof BEFORE, $: Params<TranscriptValues>) =>
-  sql<{ body: Json<unknown> | null; total: string }>`with
+  sql<{ body: string }>`with
     threads as materialized (${chainOf($)}),
     nearest as (
       select message.* from threads cross join lateral (${fromStores(
@@ -423,10 +423,10 @@ const transcript = (fields: Fields<unknown>, { side, order }: typeof BEFORE, $: 
       )}) message
       order by message.created_at ${order}, message.arrival ${order}
       limit ${$.limit})
-    select case when message.id is not null then ${jsonRow(fields)} end as body, chain.total
-    from (select sum(threads.message_count) as total from threads having count(*) > 0) chain
-      left join nearest message on true
-    order by message.created_at, message.arrival`;
+    select concat('{"data":[', (
+      select string_agg(${jsonRow(fields)}::text, ',' order by message.created_at, message.arrival) from nearest message),
+      '],"total":', sum(threads.message_count), '}') as body
+    from threads having count(*) > 0`;
 
 /**
  * No row: no such conversation. Null: the message is not in its transcript. Threads can have messages with
@@ -486,11 +486,9 @@ function defineTranscript<Message extends ConversationMessage>(name: string, fie
     if (!isId(id)) throw recordNotFound(threads, id);
     const position = await positionOf(scope, id, query);
     const statement = query.after === undefined ? before : after;
-    const rows = await db.read(statement, { organizationId, id, limit: query.limit, ...position });
-    const [row] = rows;
+    const [row] = await db.read(statement, { organizationId, id, limit: query.limit, ...position });
     if (!row) throw recordNotFound(threads, id);
-    const bodies = rows.flatMap(({ body }) => body ?? []);
-    return jsonList(bodies, `],"total":${row.total}}`);
+    return jsonOf(row.body);
   };
 }
 
