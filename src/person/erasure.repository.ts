@@ -45,7 +45,8 @@ const eraseThreadsStatement = unprepared('customers.erase_threads', ($: Params<R
   return qb
     .update(conversations)
     .set({ contact: '', contactName: null, contactKey: null, customerId })
-    .where(keyIn(conversations, $));
+    .where(keyIn(conversations, $))
+    .returning(as({ id: conversations.id }));
 });
 
 /** Messages that one transaction erases at most. */
@@ -127,11 +128,16 @@ const eraseOpportunitiesStatement = unprepared('customers.erase_opportunities', 
   return qb
     .update(opportunities)
     .set({ title: null, shortRef: null, destination: null, checkInDate })
-    .where(keyIn(opportunities, $));
+    .where(keyIn(opportunities, $))
+    .returning(as({ id: opportunities.id }));
 });
 
 const eraseQuotesStatement = unprepared('customers.erase_quotes', ($: Params<Ids>) =>
-  qb.update(quotes).set({ title: '', destination: null }).where(keyIn(quotes, $)),
+  qb
+    .update(quotes)
+    .set({ title: '', destination: null })
+    .where(keyIn(quotes, $))
+    .returning(as({ id: quotes.id })),
 );
 
 const eraseAttachmentsStatement = unprepared('customers.erase_attachments', ($: Params<Ids>) =>
@@ -225,9 +231,10 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Jso
       if (end) throw new ManyMessages('The messages are erased in slices first.');
       messages += count;
     }
-    await db.write(eraseThreadsStatement, { ...tied.threads, id: person.id });
-    await db.write(eraseOpportunitiesStatement, tied.opportunities);
-    await db.write(eraseQuotesStatement, tied.quotes);
+    // A record without texts is not erased: nothing of it changes.
+    const erasedThreads = await db.write(eraseThreadsStatement, { ...tied.threads, id: person.id });
+    const erasedOpportunities = await db.write(eraseOpportunitiesStatement, tied.opportunities);
+    const erasedQuotes = await db.write(eraseQuotesStatement, tied.quotes);
     const files = await db.write(eraseAttachmentsStatement, tied.quotes);
     await db.write(keepFilesStatement, { ...key, ids: files.map((file) => file.id) });
     const ids = [...person.customers, ...tied.quotes.ids];
@@ -237,10 +244,10 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Jso
 
     const erased: ErasedCounts = {
       contacts: person.contactKeys.length,
-      conversations: tied.threads.ids.length,
+      conversations: erasedThreads.length,
       messages,
-      opportunities: tied.opportunities.ids.length,
-      quotes: tied.quotes.ids.length,
+      opportunities: erasedOpportunities.length,
+      quotes: erasedQuotes.length,
       attachments: files.length,
       replays,
     };
