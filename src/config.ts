@@ -2,10 +2,10 @@ import { z } from 'zod';
 
 /** `npm run docs` generates the table in docs/operating.md from these descriptions. */
 
-const integer = (minimum: number, maximum: number) => {
+function integer(minimum: number, maximum: number) {
   const rule = `must be an integer from ${minimum} to ${maximum}`;
   return z.coerce.number(rule).int(rule).min(minimum, rule).max(maximum, rule);
-};
+}
 
 const postgresUrl = () => z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL');
 

@@ -120,14 +120,14 @@ const createKey = defineCreate(
   'api_keys.issue',
 );
 
-const insertKey = async (
+async function insertKey(
   scope: OrganizationScope,
   { name, access, resources, requestsPerMinute, expiresAt }: Required<ApiKeyCreate>,
   { key, id, ...stored }: NewKey,
-): Promise<Json<ApiKey & { key: string }>> => {
+): Promise<Json<ApiKey & { key: string }>> {
   const settings = { name, access, resources, requestsPerMinute, expiresAt };
   return withSecret(await createKey(scope, id, { ...settings, ...stored }), key);
-};
+}
 
 function rejectPast(expiresAt: string | null, now: number): void {
   if (expiresAt !== null && Date.parse(expiresAt) <= now)

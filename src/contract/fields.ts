@@ -82,10 +82,10 @@ const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** Whether the year has four digits. Text that is not a timestamp passes: another rule rejects it. */
-const hasShortYear = (timestamp: string): boolean => {
+function hasShortYear(timestamp: string): boolean {
   const time = Date.parse(timestamp);
   return Number.isNaN(time) || (time >= EARLIEST && time <= LATEST);
-};
+}
 
 /*
  * The kinds of date:
@@ -156,24 +156,24 @@ const fromDigits = (value: unknown): unknown =>
 export const limitRule = (maximum: number): string =>
   `must be an integer from 1 to ${maximum}, in decimal digits`;
 
-export const limit = (maximum: number, preset: number) => {
+export function limit(maximum: number, preset: number) {
   const rule = limitRule(maximum);
   return z
     .preprocess(fromDigits, z.int32(rule).min(1, rule).max(maximum, rule).default(preset))
     .describe(`How many records to return, 1 to ${maximum}.`);
-};
+}
 
 const emptyOrDigits = (value: unknown): unknown =>
   value === '' || value === 'null' ? null : fromDigits(value);
 
-const offset = () => {
+function offset() {
   const rule = 'must be an integer from 0 to 2147483647, in decimal digits';
   const count = z.int32(rule).min(0, rule).nullable().default(0);
   return z
     .preprocess(emptyOrDigits, count)
     .transform((value) => value ?? 0)
     .describe('How many records to skip. Empty or `null` means 0.');
-};
+}
 
 export const field = <Field extends z.ZodType>(
   field: Field,

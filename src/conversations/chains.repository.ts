@@ -305,14 +305,14 @@ const writeThread = (
   );
 
 /** @throws VALIDATION_FAILED naming `customerId`, `rotatedFrom`, `channel` or `createdAt` */
-export const putConversation = (
+export function putConversation(
   scope: OrganizationScope,
   id: string,
   { rotatedFrom = null, ...input }: ConversationPut,
-): Promise<Put<ConversationRecord>> => {
+): Promise<Put<ConversationRecord>> {
   const sent = { ...input, rotatedFrom };
   return writeThread(scope, id.toLowerCase(), sent, (within, stored) => completed(within, sent, stored));
-};
+}
 
 /**
  * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming `customerId`, `rotatedFrom`, `channel` or

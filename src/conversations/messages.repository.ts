@@ -277,16 +277,16 @@ export const putMessage = (
   });
 
 /** @throws MESSAGE_NOT_FOUND */
-const messageIn = async (
+async function messageIn(
   { db, organizationId }: OrganizationScope,
   store: Store,
   conversationId: string,
   id: string,
-): Promise<Json<ConversationMessageRecord>> => {
+): Promise<Json<ConversationMessageRecord>> {
   const [row] = await db.read(store.get, { organizationId, conversationId, id });
   if (!row) throw new ApiError('MESSAGE_NOT_FOUND', { id });
   return row.body;
-};
+}
 
 /**
  * Changes the fields of the body, also single ones of `delivery`.

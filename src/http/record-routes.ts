@@ -88,10 +88,10 @@ export const uuidParams = <const Name extends string>(...names: Name[]) =>
 const inPascalCase = (words: string): string =>
   words.replaceAll(/\W?\b(\w)/g, (_start, letter: string) => letter.toUpperCase());
 
-const orUndefined = (error: unknown): undefined => {
+function orUndefined(error: unknown): undefined {
   if (error instanceof ApiError && error.status === 404) return;
   throw error;
-};
+}
 
 const sentences = (...parts: readonly unknown[]): string => parts.filter(Boolean).join(' ');
 

@@ -57,10 +57,10 @@ export class ValidationError extends Error {
 /** Twenty errors are reported, and one field can break three rules. */
 const MAX_ISSUES = 60;
 
-const synchronous = <T>(result: T | Promise<T>): T => {
+function synchronous<T>(result: T | Promise<T>): T {
   if (result instanceof Promise) throw new Error('A request schema must be synchronous.');
   return result;
-};
+}
 
 /** As `safeParse`, but formats only the first issues: a body can have 40,000, and formatting blocks the event loop. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =

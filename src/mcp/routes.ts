@@ -38,7 +38,7 @@ const { name, version } = JSON.parse(
 
 const DATES = ['createdSince', 'createdBefore', 'updatedSince', 'updatedBefore'];
 
-const instructions = ({ paths, components }: ApiDocument): string => {
+function instructions({ paths, components }: ApiDocument): string {
   const known = JSON.stringify([paths, components.parameters]);
   const operations = Object.values(paths).flatMap((path) => Object.values(path));
   const kinds = [...new Set(operations.flatMap(({ tags }) => tags))].join(', ').toLowerCase();
@@ -47,7 +47,7 @@ Lists are paginated: there is another page while offset plus limit is below tota
 ${DATES.filter((one) => known.includes(`"${one}"`)).join(', ')} take date-times such as 2026-11-01T00:00:00Z; Since includes that time, Before excludes it.
 Use fields to keep responses short: each record then has only the fields that you name. Name id if you need it later.
 An error has a code, and a message that says what to change.`;
-};
+}
 
 const anything = () => z.record(z.string(), z.unknown());
 

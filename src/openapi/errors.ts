@@ -52,9 +52,9 @@ export function errorResponse(status: number, codes: readonly ErrorCode[]): Name
 
 const text = (description: string) => ({ type: 'string', description });
 
-const object = (description: string, properties: object, ...required: string[]) => {
+function object(description: string, properties: object, ...required: string[]) {
   return { type: 'object', description, properties, required };
-};
+}
 
 /** `code` is not an enum, because a new code would break generated clients. */
 export function errorSchemas(codes: readonly ErrorCode[]) {

@@ -172,9 +172,9 @@ const removeStatement = unprepared('organizations.remove', ($: Params<{ id: stri
 );
 
 /** Deletes the organization and records its id. Fails if it still has rows. */
-export const removeOrganization = async (db: Queries, organization: ClaimedOrganization): Promise<void> => {
+export async function removeOrganization(db: Queries, organization: ClaimedOrganization): Promise<void> {
   await db.transaction(async ({ write }) => {
     await write(recordStatement, organization);
     await write(removeStatement, organization);
   });
-};
+}

@@ -90,9 +90,9 @@ const stateStatement = prepared(
 );
 
 /** @throws ORGANIZATION_CLOSED */
-export const rejectClosed = ({ isClosed }: { isClosed: boolean }): void => {
+export function rejectClosed({ isClosed }: { isClosed: boolean }): void {
   if (isClosed) throw new ApiError('ORGANIZATION_CLOSED');
-};
+}
 
 /**
  * The scope of an organization named by a dashboard path or the command line.

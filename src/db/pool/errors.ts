@@ -1,10 +1,10 @@
 import { ApiError } from '../../contract/errors.ts';
 import { LostRace } from './scope.ts';
 
-const text = (error: unknown, name: string): string | undefined => {
+function text(error: unknown, name: string): string | undefined {
   const value = (Object(error) as Record<string, unknown>)[name];
   return typeof value === 'string' ? value : undefined;
-};
+}
 
 /** PostgreSQL's five-character error code; undefined if PostgreSQL did not report the error. */
 export function sqlState(error: unknown): string | undefined {

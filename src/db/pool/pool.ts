@@ -32,9 +32,9 @@ const isBroken = (error: unknown): boolean =>
   (sqlState(error) === undefined || breaksConnection(error));
 
 /** Marks the error for `isSafeToRepeat`: without a connection nothing was sent. */
-const notSent = (error: Error): never => {
+function notSent(error: Error): never {
   throw Object.assign(error, { syscall: 'connect' });
-};
+}
 
 type Parser = (text: string) => unknown;
 
