@@ -10,10 +10,9 @@ import {
 import { customerRoutes, publicCustomers } from './customers/routes.ts';
 import type { Database } from './db/index.ts';
 import type { FileLinks, LinkSecrets } from './files/links.ts';
-import { rejectFloods } from './http/admission.ts';
 import { respondInJson, setCacheControl } from './http/headers.ts';
+import { type Pressure, rejectFloods, rejectUnderPressure } from './http/overload.ts';
 import { linkPages } from './http/pages.ts';
-import { type Pressure, rejectUnderPressure } from './http/pressure.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
 import { showKnownValues } from './known-values/known-values.ts';

@@ -21,10 +21,10 @@ import {
 import { openFiles } from './files/open.ts';
 import { persistedSecret } from './files/secret.ts';
 import { listen, stopListening } from './http/connections.ts';
+import { type Limiter, memoryLimiter, redisLimiter } from './http/limiter.ts';
 import { createLogger, everySecond } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
-import { watchPressure } from './http/pressure.ts';
-import { type Limiter, memoryLimiter } from './http/rate-limit.ts';
+import { watchPressure } from './http/overload.ts';
 import { keepPendingListsShort } from './jobs/pending-lists.ts';
 import { startJobs } from './jobs/schedule.ts';
 
@@ -171,8 +171,7 @@ async function limiterOf({ REDIS_URL: url }: Config, logger: FastifyBaseLogger):
   const failures = everySecond((failed) =>
     logger.warn({ failed }, 'the rate limit store failed; requests were counted in memory'),
   );
-  const { redisLimiter } = await import('./http/redis-limiter.ts');
-  const { limiter, close } = redisLimiter(url, ({ message }) => failures.count(message));
+  const { limiter, close } = await redisLimiter(url, ({ message }) => failures.count(message));
   closing(close);
   return limiter;
 }

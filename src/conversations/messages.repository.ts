@@ -163,7 +163,7 @@ async function checkSizes(
   conversationId: string,
   store: Store,
   sent: readonly ConversationMessageImport[],
-  pathOf: (index: number) => string,
+  pathOfMessage: (index: number) => string,
 ): Promise<void> {
   const errors: { path: string; message: string }[] = [];
   for (const [index, { delivery: _, ...message }] of sent.entries()) {
@@ -173,7 +173,7 @@ async function checkSizes(
     const [row] = await db.read(store.get, { organizationId, conversationId, id: message.id });
     if (row && sizes[exceeded] <= sizesOf(parseJson(row.body))[exceeded]) continue;
     const { field, message: error } = sizeError(exceeded, message, sizes[exceeded]);
-    errors.push({ path: `${pathOf(index)}.${field}`, message: error });
+    errors.push({ path: `${pathOfMessage(index)}.${field}`, message: error });
   }
   if (errors.length > 0) throw validationFailed(errors);
 }
@@ -187,7 +187,7 @@ const chainIdOf = ($: Params<RecordKey>) =>
 type Thread = { id: string; channel: string; chainId: string };
 
 /** The thread and the newest one of its chain, which has the timestamp of the latest message. */
-const lockStatement = prepared('conversations.lock_to_write_messages', ($: Params<RecordKey>) => {
+const lockThreadStatement = prepared('conversations.lock_to_write_messages', ($: Params<RecordKey>) => {
   const { id, channel, chainId } = conversations;
   return qb
     .select(as({ id, channel, chainId }))
@@ -204,7 +204,7 @@ const lockStatement = prepared('conversations.lock_to_write_messages', ($: Param
 });
 
 /**
- * @param pathOf the path of a message in the request, by its index
+ * @param pathOfMessage the path of a message in the request, by its index
  * @throws VALIDATION_FAILED naming delivery fields of the other store, and messages that are too large
  */
 async function writeMessages(
@@ -212,12 +212,12 @@ async function writeMessages(
   { id, chainId }: Thread,
   store: Store,
   sent: readonly ConversationMessageImport[],
-  pathOf: (index: number) => string,
+  pathOfMessage: (index: number) => string,
 ): Promise<ImportedMessages> {
   const { db, organizationId } = scope;
-  const errors = sent.flatMap((message, index) => misplaced(store, message, pathOf(index)));
+  const errors = sent.flatMap((message, index) => misplaced(store, message, pathOfMessage(index)));
   if (errors.length > 0) throw validationFailed(errors);
-  await checkSizes(scope, id, store, sent, pathOf);
+  await checkSizes(scope, id, store, sent, pathOfMessage);
   const messages = JSON.stringify(sent.map(({ delivery, ...message }) => ({ ...message, ...delivery })));
   const values = { organizationId, conversationId: id, messages };
   const written = await db.write(store.write, values);
@@ -241,7 +241,7 @@ const underLock = <Result>(
     const { organizationId } = within;
     const [, locked] = await Promise.all([
       within.db.read(holdChainsStatement, { organizationId }),
-      within.db.write(lockStatement, { organizationId, id }),
+      within.db.write(lockThreadStatement, { organizationId, id }),
     ]);
     const thread = locked.find((each) => each.id === id.toLowerCase());
     if (!thread) throw recordNotFound(threads, id);

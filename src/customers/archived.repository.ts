@@ -40,7 +40,7 @@ const list = defineRecordList(
   },
 );
 
-const restore = defineRestore(
+const restoreArchived = defineRestore(
   customerRecordView,
   () => sql`${customers.mergedInto} is null and not ${isErased}`,
 );
@@ -57,7 +57,7 @@ async function restoreCustomer(scope: OrganizationScope, id: string): Promise<Js
     id,
     contacts.map(keyOfContact),
     async (within) => {
-      const restored = await restore(within, id, {});
+      const restored = await restoreArchived(within, id, {});
       if (restored) return restored;
       const { archivedAt, erasurePending, erasedAt, mergedInto } = parseJson(
         await getCustomerRecord(within, id),

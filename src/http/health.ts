@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { errorBody, serviceUnavailable } from '../contract/errors.ts';
-import type { Pressure } from './pressure.ts';
+import type { Pressure } from './overload.ts';
 
 export type HealthOptions = {
   ready: () => Promise<void>;

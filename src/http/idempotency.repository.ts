@@ -24,7 +24,7 @@ export type StoredResponse = {
 type Key = { organizationId: string; fingerprint: Buffer };
 
 /** By the first eight bytes of the fingerprint. If two requests share them by chance, the second one is told to retry. */
-const lockStatement = prepared(
+const lockKeyStatement = prepared(
   'idempotency_keys.lock',
   ($: Params<{ lock: string }>) =>
     sql<{ isLocked: boolean }>`select pg_try_advisory_xact_lock(${$.lock}::bigint) as "isLocked"`,
@@ -32,7 +32,7 @@ const lockStatement = prepared(
 
 const isStored = sql`${idempotencyKeys.createdAt} > now() - interval '${sql.raw(String(RETENTION_HOURS))} hours'`;
 
-const keyIs = ($: Params<Key>) =>
+const fingerprintIs = ($: Params<Key>) =>
   and(ofOrganization(idempotencyKeys, $), eq(idempotencyKeys.fingerprint, $.fingerprint));
 
 const findStatement = prepared('idempotency_keys.find', ($: Params<Key>) => {
@@ -40,7 +40,7 @@ const findStatement = prepared('idempotency_keys.find', ($: Params<Key>) => {
   return qb
     .select(as({ status, headers, body, bodyHash }))
     .from(idempotencyKeys)
-    .where(and(keyIs($), isStored));
+    .where(and(fingerprintIs($), isStored));
 });
 
 /** Replaces an expired key that the sweep has not removed yet. No other can conflict: the key is locked and was not found. */
@@ -74,7 +74,7 @@ export async function claimKey(
   fingerprint: Buffer,
 ): Promise<{ isLocked: boolean; first: StoredResponse | undefined }> {
   const [[lock], [first]] = await Promise.all([
-    db.read(lockStatement, { lock: String(fingerprint.readBigInt64BE()) }),
+    db.read(lockKeyStatement, { lock: String(fingerprint.readBigInt64BE()) }),
     db.read(findStatement, { organizationId, fingerprint }),
   ]);
   return { isLocked: lock?.isLocked ?? false, first };

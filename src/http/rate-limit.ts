@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { ApiError } from '../contract/errors.ts';
 import { idAmongAll } from '../db/index.ts';
 import { provesCopy } from './conditional.ts';
+import { type Counted, type Limiter, memoryLimiter, WINDOW_SECONDS } from './limiter.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -12,8 +12,6 @@ declare module 'fastify' {
   }
 }
 
-export const WINDOW_SECONDS = 60;
-
 const COUNTED = 'x-counted-request';
 
 /** Header of a request that is already counted: one that /mcp makes inside this process. Clients cannot know its value. */
@@ -21,21 +19,11 @@ export const COUNTED_ALREADY = { [COUNTED]: randomUUID() };
 
 type Key = NonNullable<FastifyRequest['apiKey']>;
 
-type Counted = { consumedPoints: number; msBeforeNext: number };
-
-/** Counts in fixed windows. `penalty` adds points, `reward` removes them. */
-export type Limiter = {
-  penalty: (key: string, points?: number) => Promise<Counted>;
-  reward: (key: string, points?: number) => Promise<Counted>;
-};
-
 export type RateLimitOptions = {
   limiter: Limiter;
   /** The default for a key without its own limit. 0: no limit. */
   requestsPerMinute: number;
 };
-
-export const memoryLimiter = (): Limiter => new RateLimiterMemory({ points: 0, duration: WINDOW_SECONDS });
 
 const limitHeaders = (limit: number, remaining: number, reset: number): Record<string, string> => ({
   'ratelimit-policy': `"default";q=${limit};w=${WINDOW_SECONDS}`,

@@ -79,7 +79,7 @@ export const opportunityRecordView = {
   }),
 };
 
-const record = defineRecord(opportunityRecordView, {
+const defined = defineRecord(opportunityRecordView, {
   lists: opportunityLists,
   columns: columnsOf(OpportunityPut.omit({ agentTemperature: true }), opportunities),
   references: { customerId: activeCustomers, sellerMemberId: activeMembers, stageId: activeStages },
@@ -108,9 +108,9 @@ const withTemperature = <Input extends OpportunityUpdate>({ agentTemperature, ..
   agentTemperature === undefined ? input : { ...input, temperature: agentTemperature };
 
 export const opportunityRecord = {
-  ...record,
+  ...defined,
   put: (scope: OrganizationScope, id: string, input: OpportunityPut) =>
-    record.put(scope, id, withTemperature(input)),
+    defined.put(scope, id, withTemperature(input)),
   update: (scope: OrganizationScope, id: string, input: OpportunityUpdate) =>
-    record.update(scope, id, withTemperature(input)),
+    defined.update(scope, id, withTemperature(input)),
 };

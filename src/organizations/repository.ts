@@ -54,14 +54,14 @@ const view = { table: organizations, fields: fieldsOf(Organization, organization
 
 type Key = { id: string };
 
-const keyIs = ($: Params<Key>) => and(eq(organizations.id, $.id), isFound);
+const organizationIs = ($: Params<Key>) => and(eq(organizations.id, $.id), isFound);
 
 const createStatement = prepared('organizations.create', ({ id, name }: Params<Key & { name: string }>) =>
   written(view, qb.insert(organizations).values({ id, name })),
 );
 
 const getStatement = prepared('organizations.get', ($: Params<Key>) =>
-  qb.select(body(view.fields)).from(organizations).where(keyIs($)),
+  qb.select(body(view.fields)).from(organizations).where(organizationIs($)),
 );
 
 const organizationNotFound = (id: string): ApiError => new ApiError('ORGANIZATION_NOT_FOUND', { id });
@@ -85,7 +85,7 @@ const stateStatement = prepared(
     qb
       .select(as({ isClosed: sql<boolean>`${organizations.closedAt} is not null` }))
       .from(organizations)
-      .where(keyIs($)),
+      .where(organizationIs($)),
   { isShort: true },
 );
 
@@ -109,13 +109,13 @@ export async function scopeOf(
   return scopeTo(db, id.toLowerCase(), caller);
 }
 
-const lockStatement = prepared('organizations.lock', ($: Params<Key>) =>
+const lockOrganizationStatement = prepared('organizations.lock', ($: Params<Key>) =>
   qb.select({}).from(organizations).where(eq(organizations.id, $.id)).for('no key update'),
 );
 
 /** Reads the organization and locks it until the transaction ends. */
 export async function lockOrganization({ db }: OrganizationScope, id: string): Promise<Json<Organization>> {
-  await db.write(lockStatement, { id });
+  await db.write(lockOrganizationStatement, { id });
   return getOrganization(db, id);
 }
 
@@ -125,7 +125,7 @@ const renameStatement = prepared('organizations.rename', ($: Params<Key & { name
     qb
       .update(organizations)
       .set({ name: sql`coalesce(${$.name}, ${organizations.name})` })
-      .where(and(keyIs($), isNull(organizations.closedAt))),
+      .where(and(organizationIs($), isNull(organizations.closedAt))),
   ),
 );
 
@@ -147,7 +147,10 @@ function defineClosedAt<T>(
   closedAt: SQL,
 ): (scope: OrganizationScope) => Promise<Json<T>> {
   const statement = prepared(name, ($: Params<Key>) =>
-    written({ table: organizations, fields }, qb.update(organizations).set({ closedAt }).where(keyIs($))),
+    written(
+      { table: organizations, fields },
+      qb.update(organizations).set({ closedAt }).where(organizationIs($)),
+    ),
   );
   return async ({ db, organizationId: id }) => {
     const [row] = await db.write(statement, { id });

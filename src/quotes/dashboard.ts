@@ -173,11 +173,11 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
         },
         discard,
       });
-      const record = async (within: OrganizationScope): Promise<Json<StoredAttachment>> => {
+      const attach = async (within: OrganizationScope): Promise<Json<StoredAttachment>> => {
         const attachment = await recordAttachment(within, params.quoteId, stored, description);
         return toJson({ ...attachment, url: await links.sign(within, attachment) });
       };
-      const response = await idempotently(request, reply, 201, record, bodyHashOf(description, stored)).catch(
+      const response = await idempotently(request, reply, 201, attach, bodyHashOf(description, stored)).catch(
         async (error) => {
           if (isCertainlyUndone(error)) await discard(stored);
           throw error;

@@ -1,9 +1,9 @@
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { checkDatabase, latestMigration } from '../../src/db/index.ts';
 import { type HealthOptions, healthRoutes } from '../../src/http/health.ts';
+import { memoryLimiter } from '../../src/http/limiter.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
-import { memoryLimiter } from '../../src/http/rate-limit.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { administer, createTestDatabase } from '../support/databases.ts';
 import { ownApp } from '../support/instance.ts';

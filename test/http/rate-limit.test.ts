@@ -3,9 +3,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { readConfig } from '../../src/config.ts';
 import { parseJson } from '../../src/db/index.ts';
+import { type Limiter, memoryLimiter, redisLimiter } from '../../src/http/limiter.ts';
 import { createLogger } from '../../src/http/logging.ts';
-import { type Limiter, memoryLimiter } from '../../src/http/rate-limit.ts';
-import { redisLimiter } from '../../src/http/redis-limiter.ts';
 import { ownApp } from '../support/instance.ts';
 import { type Agency, type Client, clientOf, type Reply, useService } from '../support/service.ts';
 
@@ -83,8 +82,8 @@ const readWithTag = (client: Client, tag: string | undefined, path = '/v1/team')
 
 const remainingOf = ({ headers }: Reply) => Number(headers['x-ratelimit-remaining']);
 
-function unreachableRedis(): Limiter {
-  const { limiter, close } = redisLimiter('redis://127.0.0.1:1', () => undefined);
+async function unreachableRedis(): Promise<Limiter> {
+  const { limiter, close } = await redisLimiter('redis://127.0.0.1:1', () => undefined);
   onTestFinished(close);
   return limiter;
 }
@@ -95,7 +94,7 @@ describe.each([
 ])('counted %s', (_store, createLimiter) => {
   test('of many simultaneous requests, exactly as many succeed as the limit allows', async () => {
     const { key } = await service.agency();
-    const client = (await startApi(createLimiter(), 20))(key);
+    const client = (await startApi(await createLimiter(), 20))(key);
     const responses = await Promise.all(Array.from({ length: 60 }, () => client.get('/v1/team')));
     const successful = responses.filter(({ status }) => status === 200);
     expect(successful.map(remainingOf).sort((a, b) => a - b)).toEqual(
@@ -106,7 +105,7 @@ describe.each([
 
   test('a 304 to an entity tag does not count; any other response does', async () => {
     const { key } = await service.agency();
-    const client = (await startApi(createLimiter()))(key);
+    const client = (await startApi(await createLimiter()))(key);
     const { etag } = (await client.get('/v1/team')).headers;
     const read = async (tag = etag, path = '/v1/team') => {
       const response = await readWithTag(client, tag, path);

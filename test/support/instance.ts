@@ -2,9 +2,9 @@ import { onTestFinished } from 'vitest';
 import { type AppOptions, buildApp } from '../../src/app.ts';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/db/index.ts';
 import { ownLinks } from '../../src/files/links.ts';
+import { memoryLimiter } from '../../src/http/limiter.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
-import { memoryLimiter } from '../../src/http/rate-limit.ts';
 import type { Agency, Service } from './service.ts';
 
 /** Parts of the service that a test builds for itself, in addition to the service of its file. */

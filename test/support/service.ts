@@ -16,8 +16,8 @@ import {
 } from '../../src/db/index.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { diskStorage, type FileStorage } from '../../src/files/storage.ts';
+import { memoryLimiter } from '../../src/http/limiter.ts';
 import { createLogger } from '../../src/http/logging.ts';
-import { memoryLimiter } from '../../src/http/rate-limit.ts';
 import { createOrganization } from '../../src/organizations/repository.ts';
 import { keepCauses } from './causes.ts';
 import { contractOf, PUBLIC } from './contract.ts';

@@ -59,7 +59,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
   const references = (options.references ?? {}) as Readonly<Record<string, Resource>>;
   const name = getTableName(table);
 
-  const lockStatement = prepared(`${name}.lock_to_write`, ($: Params<RecordKey>) =>
+  const lockToWriteStatement = prepared(`${name}.lock_to_write`, ($: Params<RecordKey>) =>
     qb
       .select(as({ id: table.id, ...columns, isVisible: view.visible }))
       .from(table)
@@ -106,7 +106,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
   );
 
   async function lock({ db, organizationId }: OrganizationScope, id: string): Promise<Stored | undefined> {
-    const [stored] = await db.write(lockStatement, { organizationId, id });
+    const [stored] = await db.write(lockToWriteStatement, { organizationId, id });
     return stored;
   }
 

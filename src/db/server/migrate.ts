@@ -146,7 +146,7 @@ const CONCURRENT_INDEX =
 const isConcurrent = ({ statements }: Migration): boolean =>
   statements.some((statement) => CONCURRENT_INDEX.test(statement));
 
-const record = (client: pg.Client, { hash, when }: Migration) =>
+const markApplied = (client: pg.Client, { hash, when }: Migration) =>
   client.query('insert into drizzle.__drizzle_migrations (hash, created_at) values ($1, $2)', [hash, when]);
 
 const apply = (client: pg.Client, migration: Migration, run: RunStatement): Promise<void> =>
@@ -160,7 +160,7 @@ async function applyConcurrently(client: pg.Client, migration: Migration): Promi
     await dropInvalid(client, CONCURRENT_INDEX.exec(statement)?.[1]);
     await client.query(statement);
   }
-  await record(client, migration);
+  await markApplied(client, migration);
 }
 
 /** An interrupted concurrent build leaves an invalid index. */
@@ -184,7 +184,7 @@ async function applyAtOnce(client: pg.Client, migration: Migration, run: RunStat
     try {
       await client.query('begin');
       for (const statement of migration.statements) await run(client, statement);
-      await record(client, migration);
+      await markApplied(client, migration);
       await client.query('commit');
       return;
     } catch (error) {

@@ -5,7 +5,7 @@ import {
   isActive,
   listIndex,
   listOrder,
-  record,
+  recordColumns,
   searchDocument,
   searched,
   texts,
@@ -17,7 +17,7 @@ import type { Resource } from './resource.ts';
 export const products = pgTable(
   'products',
   {
-    ...record(),
+    ...recordColumns(),
     type: text('type').notNull(),
     status: text('status').notNull(),
     pricingMode: text('pricing_mode').notNull(),

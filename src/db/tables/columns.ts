@@ -21,7 +21,7 @@ export const createdAt = () => timestamp('created_at').notNull().default(sql`now
 export const updatedAt = () => timestamp('updated_at').notNull().default(sql`now()`);
 
 /** The columns of every record that can be archived. */
-export const record = () => ({
+export const recordColumns = () => ({
   organizationId: organizationId(),
   id: id(),
   createdAt: createdAt(),

@@ -4,7 +4,7 @@ import {
   archivedIndex,
   id,
   organizationId,
-  record,
+  recordColumns,
   searchDocument,
   searched,
   texts,
@@ -17,7 +17,7 @@ import type { Resource } from './resource.ts';
 export const customers = pgTable(
   'customers',
   {
-    ...record(),
+    ...recordColumns(),
     /** After several merges, the last customer. */
     mergedInto: uuid('merged_into'),
     preferredLanguage: text('preferred_language'),

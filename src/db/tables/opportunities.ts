@@ -4,7 +4,7 @@ import {
   archivedIndex,
   isActive,
   listOrder,
-  record,
+  recordColumns,
   searchDocument,
   searched,
   timestamp,
@@ -23,7 +23,7 @@ export const reportedTemperature = (table: { temperatureOverride: PgColumn; temp
 export const opportunities = pgTable(
   'opportunities',
   {
-    ...record(),
+    ...recordColumns(),
     title: text('title'),
     shortRef: text('short_ref'),
     destination: text('destination'),

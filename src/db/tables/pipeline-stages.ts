@@ -1,6 +1,6 @@
 import { isNull } from 'drizzle-orm';
 import { integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { archivedIndex, isActive, record } from './columns.ts';
+import { archivedIndex, isActive, recordColumns } from './columns.ts';
 import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -8,7 +8,7 @@ import type { Resource } from './resource.ts';
 export const pipelineStages = pgTable(
   'pipeline_stages',
   {
-    ...record(),
+    ...recordColumns(),
     key: text('key').notNull(),
     name: text('name').notNull(),
     position: integer('position').notNull().default(0),

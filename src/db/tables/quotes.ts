@@ -8,7 +8,7 @@ import {
   listIndex,
   listOrder,
   organizationId,
-  record,
+  recordColumns,
   searchDocument,
   searched,
   timestamp,
@@ -22,7 +22,7 @@ import type { Resource } from './resource.ts';
 export const quotes = pgTable(
   'quotes',
   {
-    ...record(),
+    ...recordColumns(),
     opportunityId: uuid('opportunity_id').notNull(),
     title: text('title').notNull(),
     status: text('status').notNull(),

@@ -1,6 +1,6 @@
 import { isNull } from 'drizzle-orm';
 import { boolean, index, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { archivedIndex, isActive, record, texts } from './columns.ts';
+import { archivedIndex, isActive, recordColumns, texts } from './columns.ts';
 import { primary, toOrganization } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -8,7 +8,7 @@ import type { Resource } from './resource.ts';
 export const teamMembers = pgTable(
   'team_members',
   {
-    ...record(),
+    ...recordColumns(),
     userId: text('user_id').notNull(),
     name: text('name').notNull(),
     email: text('email').notNull(),

@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createLogger } from '../../src/http/logging.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
-import { watchPressure } from '../../src/http/pressure.ts';
+import { watchPressure } from '../../src/http/overload.ts';
 import { buildDashboard } from '../support/dashboard.ts';
 import { ownApp } from '../support/instance.ts';
 import { useService } from '../support/service.ts';

@@ -1,17 +1,30 @@
-import { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible';
-import { type Limiter, WINDOW_SECONDS } from './rate-limit.ts';
+
+export const WINDOW_SECONDS = 60;
 
 const COMMAND_TIMEOUT_MS = 250;
 /** After this time without a reply the connection is closed, and requests no longer wait. */
 const CONNECTION_TIMEOUT_MS = 1_000;
 const RECONNECT_MS = 500;
 
+export type Counted = { consumedPoints: number; msBeforeNext: number };
+
+/** Counts in fixed windows. `penalty` adds points, `reward` removes them. */
+export type Limiter = {
+  penalty: (key: string, points?: number) => Promise<Counted>;
+  reward: (key: string, points?: number) => Promise<Counted>;
+};
+
+const WINDOW = { points: 0, duration: WINDOW_SECONDS };
+
+export const memoryLimiter = (): Limiter => new RateLimiterMemory(WINDOW);
+
 /** Counts in Redis, for all instances together, and in memory while Redis does not reply. */
-export function redisLimiter(
+export async function redisLimiter(
   url: string,
   onError: (error: Error) => void,
-): { limiter: Limiter; close: () => Promise<void> } {
+): Promise<{ limiter: Limiter; close: () => Promise<void> }> {
+  const { Redis } = await import('ioredis');
   const client = new Redis(url, {
     connectionName: 'travel-agency-crm-api',
     connectTimeout: CONNECTION_TIMEOUT_MS,
@@ -24,14 +37,13 @@ export function redisLimiter(
     retryStrategy: () => RECONNECT_MS,
   });
   client.on('error', onError);
-  const points = { points: 0, duration: WINDOW_SECONDS };
   return {
     limiter: new RateLimiterRedis({
-      ...points,
+      ...WINDOW,
       storeClient: client,
       keyPrefix: 'travel-agency-crm-api:requests',
       rejectIfRedisNotReady: true,
-      insuranceLimiter: new RateLimiterMemory(points),
+      insuranceLimiter: new RateLimiterMemory(WINDOW),
     }),
     close: async () => {
       client.disconnect();
