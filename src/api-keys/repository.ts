@@ -77,11 +77,7 @@ export async function findKeys(
     rows.map(({ hash, lifetime, organizationId, access, ...key }) => [
       hash,
       {
-        key: {
-          ...key,
-          organizationId: organizationId as OrganizationId,
-          access: Access.parse(access),
-        },
+        key: { ...key, organizationId: organizationId as OrganizationId, access: Access.parse(access) },
         lifetime: lifetime ?? Number.POSITIVE_INFINITY,
       },
     ]),
@@ -99,16 +95,6 @@ const getApiKey = defineGet(keyView);
 /** @throws API_KEY_NOT_FOUND */
 export const lockApiKey = defineLockedGet(keyView);
 
-type NewKey = { id: string; key: string; hash: string; start: string; last4: string };
-
-function newKey(): NewKey {
-  const key = generateKey();
-  return { id: newId(), key, hash: `\\x${hashKey(key)}`, ...visiblePartsOf(key) };
-}
-
-const withSecret = (body: Json<ApiKey>, key: string): Json<ApiKey & { key: string }> =>
-  toJson({ ...parseJson(body), key });
-
 const createKey = defineCreate(
   keyView,
   {
@@ -122,15 +108,18 @@ const createKey = defineCreate(
 
 async function insertKey(
   scope: OrganizationScope,
-  { name, access, resources, requestsPerMinute, expiresAt }: Required<ApiKeyCreate>,
-  { key, id, ...stored }: NewKey,
+  { name, access = 'write', resources, requestsPerMinute, expiresAt }: ApiKeyCreate,
+  id = newId(),
 ): Promise<Json<ApiKey & { key: string }>> {
+  const key = generateKey();
+  const stored = { hash: `\\x${hashKey(key)}`, ...visiblePartsOf(key) };
   const settings = { name, access, resources, requestsPerMinute, expiresAt };
-  return withSecret(await createKey(scope, id, { ...settings, ...stored }), key);
+  const issued = await createKey(scope, id, { ...settings, ...stored });
+  return toJson({ ...parseJson(issued), key });
 }
 
-function rejectPast(expiresAt: string | null, now: number): void {
-  if (expiresAt !== null && Date.parse(expiresAt) <= now)
+function rejectPast(expiresAt: string | null | undefined, now: number): void {
+  if (expiresAt && Date.parse(expiresAt) <= now)
     throw validationFailed([{ path: 'body.expiresAt', message: 'must be in the future' }]);
 }
 
@@ -143,9 +132,8 @@ export async function issueApiKey(
   input: ApiKeyCreate,
   now = Date.now(),
 ): Promise<Json<ApiKey & { key: string }>> {
-  const { name, access = 'write', resources = null, requestsPerMinute = null, expiresAt = null } = input;
-  rejectPast(expiresAt, now);
-  return insertKey(scope, { name, access, resources, requestsPerMinute, expiresAt }, newKey());
+  rejectPast(input.expiresAt, now);
+  return insertKey(scope, input);
 }
 
 const changeSettings = defineUpdate(keyView, columnsOf(ApiKeyUpdate, apiKeys));
@@ -201,9 +189,6 @@ const replaceStatement = prepared(
       .returning(as({ id: apiKeys.id })),
 );
 
-const isExpired = ({ expiresAt }: ApiKey): boolean =>
-  expiresAt !== null && Date.parse(expiresAt) <= Date.now();
-
 /** Gives the new key the whole lifetime of the old one. */
 const renewedExpiry = ({ createdAt, expiresAt }: ApiKey, now: number): string | null =>
   expiresAt && new Date(now + Date.parse(expiresAt) - Date.parse(createdAt)).toISOString();
@@ -221,18 +206,17 @@ export const rotateApiKey = (
   now = Date.now(),
 ): Promise<Json<ApiKey & { key: string }>> =>
   inTransaction(scope, async (within) => {
-    if (expiresAt !== undefined) rejectPast(expiresAt, now);
+    rejectPast(expiresAt, now);
     const old = parseJson(await lockApiKey(within, id));
     const { db, organizationId } = within;
-    const key = newKey();
-    const values = { organizationId, id, replacedBy: key.id, overlapSeconds };
-    const [replaced] = await db.write(replaceStatement, values);
-    if (!replaced) throw new ApiError('API_KEY_INACTIVE', { ...old, isExpired: isExpired(old) });
-    return insertKey(
-      within,
-      { ...old, expiresAt: expiresAt === undefined ? renewedExpiry(old, now) : expiresAt },
-      key,
-    );
+    const replacedBy = newId();
+    const [replaced] = await db.write(replaceStatement, { organizationId, id, replacedBy, overlapSeconds });
+    if (!replaced) {
+      const isExpired = old.expiresAt !== null && Date.parse(old.expiresAt) <= Date.now();
+      throw new ApiError('API_KEY_INACTIVE', { ...old, isExpired });
+    }
+    const end = expiresAt === undefined ? renewedExpiry(old, now) : expiresAt;
+    return insertKey(within, { ...old, expiresAt: end }, replacedBy);
   });
 
 const usageStatement = prepared(

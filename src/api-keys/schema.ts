@@ -6,6 +6,7 @@ import {
   optionalBody,
   page,
   pageQuery,
+  patchOf,
   pathId,
   text,
   timestamp,
@@ -16,13 +17,7 @@ const access = () => z.enum(['write', 'read', 'create']);
 const ACCESS = '`read`: only GET, else 403 KEY_READ_ONLY; `create`: only POST, else 403 KEY_CREATE_ONLY.';
 
 const resources = () => z.array(z.enum(resourceNames));
-const resourcesSent = () =>
-  z
-    .array(z.enum(resourceNames))
-    .min(1)
-    .refine((list) => new Set(list).size === list.length, 'must not have duplicates');
-
-const requestsPerMinute = () => integer().min(0, 'must be at least 0').nullish();
+const RATE = 'The limit of the key; null means the default of the service, 0 means unlimited.';
 
 export const ApiKey = z
   .object({
@@ -36,10 +31,7 @@ export const ApiKey = z
       .describe(
         'The resources of /v1 that the key can access; null means all. Any other resource returns 403 KEY_RESOURCE_NOT_ALLOWED.',
       ),
-    requestsPerMinute: z
-      .int32()
-      .nullable()
-      .describe('The limit of the key; null means the default of the service, 0 means unlimited.'),
+    requestsPerMinute: z.int32().nullable().describe(RATE),
     createdAt: dateTime(),
     lastUsedAt: dateTime().nullable().describe('When the key was last used, to the minute.'),
     expiresAt: dateTime().nullable(),
@@ -52,18 +44,20 @@ export type ApiKey = z.infer<typeof ApiKey>;
 export const ApiKeyCreate = z
   .object({
     name: text({ min: 1, max: 255 }),
-    access: access().optional().describe(`Default: \`write\`. ${ACCESS}`),
-    resources: resourcesSent()
+    access: access().optional().describe(`A new key has \`write\` by default. ${ACCESS}`),
+    resources: resources()
+      .min(1)
+      .refine((list) => new Set(list).size === list.length, 'must not have duplicates')
       .nullish()
       .describe(
-        'The resources of /v1 that the key can access. Default: null, which means all. Attachments belong to quotes.',
+        'The resources of /v1 that the key can access; null, the default of a new key, means all. Attachments belong to quotes.',
       ),
     expiresAt: timestamp()
       .nullish()
-      .describe('A timestamp in the future; null or absent: the key never expires.'),
-    requestsPerMinute: requestsPerMinute().describe(
-      'The limit of the key; null means the default of the service, 0 means unlimited.',
-    ),
+      .describe(
+        'A timestamp in the future; null, the default of a new key, means never. It cannot be changed after a rotation.',
+      ),
+    requestsPerMinute: integer().min(0, 'must be at least 0').nullish().describe(RATE),
   })
   .meta({
     id: 'ApiKeyCreate',
@@ -71,23 +65,10 @@ export const ApiKeyCreate = z
   });
 export type ApiKeyCreate = z.infer<typeof ApiKeyCreate>;
 
-export const ApiKeyUpdate = z
-  .object({
-    name: text({ min: 1, max: 255 }).optional(),
-    access: access().optional(),
-    resources: resourcesSent()
-      .nullish()
-      .describe('The resources of /v1 that the key can access; null means all.'),
-    expiresAt: timestamp()
-      .nullish()
-      .describe(
-        'A timestamp in the future; null means that the key never expires. It cannot be changed after a rotation.',
-      ),
-    requestsPerMinute: requestsPerMinute().describe(
-      'The limit of the key; null means the default of the service, 0 means unlimited.',
-    ),
-  })
-  .meta({ id: 'ApiKeyUpdate', examples: [{ resources: ['catalog', 'quotes'], expiresAt: null }] });
+export const ApiKeyUpdate = patchOf(ApiKeyCreate).meta({
+  id: 'ApiKeyUpdate',
+  examples: [{ resources: ['catalog', 'quotes'], expiresAt: null }],
+});
 export type ApiKeyUpdate = z.infer<typeof ApiKeyUpdate>;
 
 export const ApiKeyListQuery = z.object(pageQuery());

@@ -9,14 +9,14 @@ import {
 } from '../api-keys/repository.ts';
 import { type ApiKey, ApiKeyCreate, ApiKeyUpdate } from '../api-keys/schema.ts';
 import { MAX_LIMIT } from '../contract/fields.ts';
-import { type Database, type Json, type OrganizationScope, parseJson, scopeTo } from '../db/index.ts';
+import { type Database, type Json, type OrganizationScope, parseJson } from '../db/index.ts';
 import { validate } from '../http/validation.ts';
 import {
   allOrganizations,
   closeOrganization,
   createOrganization,
-  rejectClosed,
   reopenOrganization,
+  scopeOf,
 } from '../organizations/repository.ts';
 import { findOrganization, runCommand, UsageError } from './database.ts';
 
@@ -69,13 +69,10 @@ function required(options: Options, name: keyof Options): string {
   return value;
 }
 
-const anyScopeOf = async (db: Database, options: Options): Promise<OrganizationScope> =>
-  scopeTo(db, (await findOrganization(db, required(options, 'organization'))).id);
-
-async function openScopeOf(db: Database, options: Options): Promise<OrganizationScope> {
-  const { id, closedAt } = await findOrganization(db, required(options, 'organization'));
-  rejectClosed({ isClosed: closedAt !== null });
-  return scopeTo(db, id);
+/** @param isWrite whether the organization must be open */
+async function namedScope(db: Database, options: Options, isWrite: boolean): Promise<OrganizationScope> {
+  const { id } = await findOrganization(db, required(options, 'organization'));
+  return scopeOf(db, id, { isWrite });
 }
 
 function printNewKey(issued: Json<ApiKey & { key: string }>): void {
@@ -133,15 +130,15 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
     console.log(`${id}  ${name}`);
   },
   'close-organization': async (db, options) => {
-    const { closedAt, purgeAt } = parseJson(await closeOrganization(await anyScopeOf(db, options)));
+    const { closedAt, purgeAt } = parseJson(await closeOrganization(await namedScope(db, options, false)));
     console.log(`Closed at ${closedAt}, purged from ${purgeAt}`);
   },
   'reopen-organization': async (db, options) => {
-    const { name } = parseJson(await reopenOrganization(await anyScopeOf(db, options)));
+    const { name } = parseJson(await reopenOrganization(await namedScope(db, options, false)));
     console.log(`${name} is open`);
   },
   list: async (db, options) => {
-    const scope = await anyScopeOf(db, options);
+    const scope = await namedScope(db, options, false);
     for (let offset = 0; ; offset += MAX_LIMIT) {
       const { data } = parseJson(await listApiKeys(scope, { limit: MAX_LIMIT, offset }));
       for (const key of data) console.log(lineOf(key));
@@ -151,22 +148,23 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
   issue: async (db, options) => {
     required(options, 'name');
     const input = validated(ApiKeyCreate, settingsOf(options));
-    printNewKey(await issueApiKey(await openScopeOf(db, options), input));
+    printNewKey(await issueApiKey(await namedScope(db, options, true), input));
   },
   change: async (db, options) => {
     const changes = validated(ApiKeyUpdate, settingsOf(options));
     if (Object.keys(changes).length === 0) throw new UsageError(`Name a setting to change.\n\n${USAGE}`);
-    const scope = await openScopeOf(db, options);
+    const scope = await namedScope(db, options, true);
     console.log(lineOf(parseJson(await updateApiKey(scope, required(options, 'id'), changes))));
   },
   rotate: async (db, options) => {
     const overlapSeconds = seconds('overlap', options.overlap ?? '24h');
     const { expiresAt } = settingsOf(options);
     const id = required(options, 'id');
-    printNewKey(await rotateApiKey(await openScopeOf(db, options), id, { overlapSeconds, expiresAt }));
+    const scope = await namedScope(db, options, true);
+    printNewKey(await rotateApiKey(scope, id, { overlapSeconds, expiresAt }));
   },
   revoke: async (db, options) => {
-    const revoked = await revokeApiKey(await openScopeOf(db, options), required(options, 'id'));
+    const revoked = await revokeApiKey(await namedScope(db, options, true), required(options, 'id'));
     console.log(`Revoked at ${parseJson(revoked).revokedAt}`);
   },
 };

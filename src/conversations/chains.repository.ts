@@ -51,18 +51,13 @@ const steps = putSteps(threadView, {
   references: { customerId: activeCustomers },
 });
 
-/**
- * Takes any thread of a chain.
- * @throws CONVERSATION_NOT_FOUND
- */
+/** Takes any thread of a chain. */
 export const getConversation = defineGet(threadView, 'conversations.get_record');
 
 const chainsKey = ($: Params<{ organizationId: string }>): SQL =>
   sql`hashtextextended(concat('conversation chains ', ${$.organizationId}::text), 0)`;
 
-/**
- * Keeps the organization's chains unchanged until the transaction ends. Taken before any thread is locked.
- */
+/** Keeps the organization's chains unchanged until the transaction ends. Taken before any thread is locked. */
 export const holdChainsStatement = prepared(
   'conversations.hold_chains',
   ($: Params<{ organizationId: string }>) => sql`select pg_advisory_xact_lock_shared(${chainsKey($)})`,
@@ -79,10 +74,7 @@ const lockChainsStatement = prepared(
 
 const lockThread = defineLockedGet(threadView, 'conversations.get_record');
 
-/**
- * Locks the chains before the thread, as a PUT does.
- * @throws CONVERSATION_NOT_FOUND
- */
+/** Locks the chains before the thread, as a PUT does. */
 export async function lockConversation(
   scope: OrganizationScope,
   id: string,
@@ -179,7 +171,6 @@ const isContinuedAlready = (): ApiError => rotationRejected('is already continue
 /**
  * Moves the thread, with all that continue it, to the end of another chain; null begins its own chain. The
  * caller has locked the chains.
- * @throws VALIDATION_FAILED naming `rotatedFrom`
  */
 async function move(
   scope: OrganizationScope,
@@ -199,12 +190,6 @@ async function move(
   await db.write(dateChainStatement, { ...key, id: left ?? id, chainId: leftChain, inserted: 0 });
   await db.write(dateChainStatement, { ...key, id: rotatedFrom ?? id, chainId, inserted: 0 });
 }
-
-/** A unique index rejects a fork even by a writer that does not lock the chains. */
-const rejectingForks = <Result>(write: () => Promise<Result>): Promise<Result> =>
-  write().catch((error) => {
-    throw isUniqueViolation(error) ? isContinuedAlready() : error;
-  });
 
 const { contactName, customerId, activityState, controlledBy, language } = conversations;
 
@@ -277,34 +262,34 @@ const writeThread = (
   sent: ConversationUpdate,
   whole?: (scope: OrganizationScope, stored: Thread | undefined) => Promise<ConversationUpdate>,
 ): Promise<Put<ConversationRecord>> =>
-  rejectingForks(() =>
-    inTransaction(scope, async (within) => {
-      const { db, organizationId } = within;
-      const rotatedFrom = sent.rotatedFrom?.toLowerCase() ?? sent.rotatedFrom;
-      const isElsewhere = (thread: Pick<Place, 'rotatedFrom'> | undefined): boolean =>
-        rotatedFrom !== undefined && (thread?.rotatedFrom ?? null) !== rotatedFrom;
-      // Chains are locked before threads, so that two writers never deadlock.
-      const isLocked = isElsewhere(await findThread(within, id));
-      if (isLocked) await db.write(lockChainsStatement, { organizationId });
-      const stored = (await steps.lock(within, id)) as Thread | undefined;
-      if (!stored && !whole) throw recordNotFound(threads, id);
-      if (isElsewhere(stored) && !isLocked) throw new LostRace('The thread was moved by somebody else.');
-      await steps.check(within, sent, stored);
-      const record: ConversationUpdate = whole ? await whole(within, stored) : { ...stored, ...sent };
-      const { channel = '', contact = '' } = record;
-      rejectStoreChange(stored, channel);
-      const contactKey = keyOnChannel(channel, contact);
-      if (stored) await steps.replace(within, id, { ...record, contactKey });
-      else await steps.insert(within, id, { ...record, contactKey, chainId: id, messageCount: 0 });
-      // A trigger has given a new contact its customer; null that was sent stays.
-      if (sent.customerId === null) await steps.replace(within, id, { ...record, contactKey });
-      if (rotatedFrom !== undefined && isElsewhere(stored))
-        await move(within, stored ?? { id, chainId: id, rotatedFrom: null }, rotatedFrom);
-      return { created: !stored, body: await getConversation(within, id) };
-    }),
-  );
+  inTransaction(scope, async (within) => {
+    const { db, organizationId } = within;
+    const rotatedFrom = sent.rotatedFrom?.toLowerCase() ?? sent.rotatedFrom;
+    const isElsewhere = (thread: Pick<Place, 'rotatedFrom'> | undefined): boolean =>
+      rotatedFrom !== undefined && (thread?.rotatedFrom ?? null) !== rotatedFrom;
+    // Chains are locked before threads, so that two writers never deadlock.
+    const isLocked = isElsewhere(await findThread(within, id));
+    if (isLocked) await db.write(lockChainsStatement, { organizationId });
+    const stored = (await steps.lock(within, id)) as Thread | undefined;
+    if (!stored && !whole) throw recordNotFound(threads, id);
+    if (isElsewhere(stored) && !isLocked) throw new LostRace('The thread was moved by somebody else.');
+    await steps.check(within, sent, stored);
+    const record: ConversationUpdate = whole ? await whole(within, stored) : { ...stored, ...sent };
+    const { channel = '', contact = '' } = record;
+    rejectStoreChange(stored, channel);
+    const contactKey = keyOnChannel(channel, contact);
+    if (stored) await steps.replace(within, id, { ...record, contactKey });
+    else await steps.insert(within, id, { ...record, contactKey, chainId: id, messageCount: 0 });
+    // A trigger has given a new contact its customer; null that was sent stays.
+    if (sent.customerId === null) await steps.replace(within, id, { ...record, contactKey });
+    if (rotatedFrom !== undefined && isElsewhere(stored))
+      await move(within, stored ?? { id, chainId: id, rotatedFrom: null }, rotatedFrom);
+    return { created: !stored, body: await getConversation(within, id) };
+  }).catch((error) => {
+    // A unique index rejects a fork even by a writer that does not lock the chains.
+    throw isUniqueViolation(error) ? isContinuedAlready() : error;
+  });
 
-/** @throws VALIDATION_FAILED naming `customerId`, `rotatedFrom`, `channel` or `createdAt` */
 export function putConversation(
   scope: OrganizationScope,
   id: string,
@@ -314,10 +299,6 @@ export function putConversation(
   return writeThread(scope, id.toLowerCase(), sent, (within, stored) => completed(within, sent, stored));
 }
 
-/**
- * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming `customerId`, `rotatedFrom`, `channel` or
- * `createdAt`
- */
 export async function updateConversation(
   scope: OrganizationScope,
   id: string,

@@ -203,10 +203,7 @@ const lockThreadStatement = prepared('conversations.lock_to_write_messages', ($:
     .for('no key update');
 });
 
-/**
- * @param pathOfMessage the path of a message in the request, by its index
- * @throws VALIDATION_FAILED naming delivery fields of the other store, and messages that are too large
- */
+/** @param pathOfMessage the path of a message in the request, by its index */
 async function writeMessages(
   scope: OrganizationScope,
   { id, chainId }: Thread,
@@ -227,10 +224,7 @@ async function writeMessages(
   return { inserted, updated: sent.length - inserted };
 }
 
-/**
- * Locks the conversation, and runs `work` on its message store.
- * @throws CONVERSATION_NOT_FOUND
- */
+/** Locks the conversation, and runs `work` on its message store. */
 const underLock = <Result>(
   scope: OrganizationScope,
   id: string,
@@ -248,10 +242,7 @@ const underLock = <Result>(
     return work(within, thread.channel === 'whatsapp' ? stores.whatsapp : stores.others, thread);
   });
 
-/**
- * Creates or replaces messages, all or none.
- * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store
- */
+/** Creates or replaces messages, all or none. */
 export const putMessages = (
   scope: OrganizationScope,
   conversationId: string,
@@ -260,21 +251,6 @@ export const putMessages = (
   underLock(scope, conversationId, (within, store, thread) =>
     writeMessages(within, thread, store, messages, (index) => `body.data[${index}]`),
   );
-
-/** @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store */
-export const putMessage = (
-  scope: OrganizationScope,
-  conversationId: string,
-  id: string,
-  input: ConversationMessagePut,
-): Promise<Put<ConversationMessageRecord>> =>
-  underLock(scope, conversationId, async (within, store, thread) => {
-    const { inserted } = await writeMessages(within, thread, store, [{ ...input, id }], () => 'body');
-    const { organizationId } = within;
-    const [row] = await within.db.read(store.get, { organizationId, conversationId, id });
-    if (!row) throw new Error('A message was written and is not found.');
-    return { created: inserted === 1, body: row.body };
-  });
 
 /** @throws MESSAGE_NOT_FOUND */
 async function messageIn(
@@ -288,10 +264,18 @@ async function messageIn(
   return row.body;
 }
 
-/**
- * Changes the fields of the body, also single ones of `delivery`.
- * @throws CONVERSATION_NOT_FOUND, MESSAGE_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store
- */
+export const putMessage = (
+  scope: OrganizationScope,
+  conversationId: string,
+  id: string,
+  input: ConversationMessagePut,
+): Promise<Put<ConversationMessageRecord>> =>
+  underLock(scope, conversationId, async (within, store, thread) => {
+    const { inserted } = await writeMessages(within, thread, store, [{ ...input, id }], () => 'body');
+    return { created: inserted === 1, body: await messageIn(within, store, conversationId, id) };
+  });
+
+/** Changes the fields of the body, also single ones of `delivery`. */
 export const updateMessage = (
   scope: OrganizationScope,
   conversationId: string,
@@ -355,10 +339,7 @@ export async function reportDelivery(
   return lockReported(scope, providerMessageId);
 }
 
-/**
- * Reads the message under the lock of its conversation; undefined if there is none.
- * @throws CONVERSATION_NOT_FOUND
- */
+/** Reads the message under the lock of its conversation; undefined if there is none. */
 export const lockMessage = (
   scope: OrganizationScope,
   conversationId: string,
@@ -447,10 +428,7 @@ const positionStatement = prepared(
 
 const MAX_BIGINT = String(2n ** 63n - 1n);
 
-/**
- * The position that `before` or `after` names: a message, a timestamp, or the end.
- * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED for a message of another transcript
- */
+/** The position that `before` or `after` names: a message, a timestamp, or the end. */
 async function positionOf(
   { db, organizationId }: OrganizationScope,
   id: string,
@@ -460,20 +438,12 @@ async function positionOf(
   if (!isId(sent)) return { createdAt: sent, arrival: after === undefined ? '0' : MAX_BIGINT };
   const [position] = await db.read(positionStatement, { organizationId, id, messageId: sent });
   if (!position) throw recordNotFound(threads, id);
-  if (position.createdAt === null)
-    throw validationFailed([
-      {
-        path: after === undefined ? 'query.before' : 'query.after',
-        message: 'is not the id of a message in this transcript',
-      },
-    ]);
-  return position;
+  if (position.createdAt !== null) return position;
+  const path = after === undefined ? 'query.before' : 'query.after';
+  throw validationFailed([{ path, message: 'is not the id of a message in this transcript' }]);
 }
 
-/**
- * Builds the function that reads the newest messages of a chain, or those beside a position, oldest first. It takes any thread
- * of the chain. It throws CONVERSATION_NOT_FOUND and VALIDATION_FAILED.
- */
+/** The function reads the newest messages of a chain, or those beside a position, oldest first. It takes any thread of the chain. */
 function defineTranscript<Message extends ConversationMessage>(name: string, fields: Fields<Message>) {
   const before = prepared(name, ($: Params<TranscriptValues>) => transcript(fields, BEFORE, $));
   const after = prepared(`${name}_after`, ($: Params<TranscriptValues>) => transcript(fields, AFTER, $));

@@ -1,4 +1,4 @@
-import { and, eq, exists, getTableName, isNotNull, or, sql } from 'drizzle-orm';
+import { and, eq, getTableName, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { ApiError } from '../contract/errors.ts';
 import {
@@ -21,6 +21,7 @@ import {
   fieldsOf,
   hasEntry,
   isId,
+  isoTime,
   type Json,
   keyIs,
   newestFirst,
@@ -63,30 +64,18 @@ export const customerView = { ...activeCustomers, fields: fieldsOf(Customer, cus
 const ofCustomer = (table: typeof erasures | typeof erasedFiles) =>
   and(ofOrganization(table), eq(table.customerId, customers.id));
 
-const erasure = qb
-  .select(as({ erasedAt: erasures.erasedAt }))
-  .from(erasures)
-  .where(ofCustomer(erasures));
+export const isErased = sql`exists (select from ${erasures} where ${ofCustomer(erasures)})`;
 
-export const isErased = exists(erasure);
-
-const erasurePending = or(
-  exists(qb.select({}).from(erasedFiles).where(ofCustomer(erasedFiles))),
-  exists(
-    qb
-      .select({})
-      .from(erasures)
-      .where(and(ofCustomer(erasures), isNotNull(erasures.pendingMessages))),
-  ),
-);
+const erasurePending = sql`(exists (select from ${erasedFiles} where ${ofCustomer(erasedFiles)})
+  or exists (select from ${erasures} where ${ofCustomer(erasures)} and ${erasures.pendingMessages} is not null))`;
 
 /** The customer as the dashboard reads it. */
 export const customerRecordView = {
   ...activeCustomers,
   fields: fieldsOf(CustomerRecord, customers, {
     ...derivedFields,
-    erasedAt: sql`${erasure}`,
-    erasurePending: sql`${erasurePending}`,
+    erasedAt: sql`(select ${isoTime(erasures.erasedAt)} from ${erasures} where ${ofCustomer(erasures)})`,
+    erasurePending,
   }),
 };
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { validationFailed } from '../contract/errors.ts';
-import { OPEN_LIST } from '../db/index.ts';
+import { type ListJson, OPEN_LIST } from '../db/index.ts';
 
 /** The responses of /v1 that become results of tools. */
 
@@ -13,50 +13,24 @@ const RESULT_FIELDS = `x-result-${randomUUID()}`;
 /** Without fields, a record has all. */
 export const resultHeader = (fields: readonly string[] = []) => ({ [RESULT_FIELDS]: fields.join() });
 
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-
-function endOfString(json: Buffer, start: number): number {
-  let end = start;
-  let escapes = 1;
-  while (escapes % 2 === 1) {
-    end = json.indexOf(QUOTE, end + 1);
-    escapes = 0;
-    while (json[end - 1 - escapes] === BACKSLASH) escapes += 1;
-  }
-  return end;
-}
-
-/** The records of a page, each as its bytes: parsed as a whole, a page takes several times its size. */
-function* recordsOf(page: Buffer): Generator<{ record: Buffer; end: number }> {
-  let [depth, start] = [0, 0];
-  for (let at = OPEN_LIST.length; at < page.length; at += 1) {
-    const byte = String.fromCharCode(page[at] ?? 0);
-    if (byte === '"') at = endOfString(page, at);
-    else if (byte === '{' || byte === '[') {
-      if (depth === 0) start = at;
-      depth += 1;
-    } else if (byte === '}' || byte === ']') {
-      if (depth === 0) return;
-      depth -= 1;
-      if (depth === 0) yield { record: page.subarray(start, at + 1), end: at + 1 };
-    }
-  }
-}
-
 /** Cuts each record of the response to the fields. */
 function cutTo(fields: readonly string[], response: Buffer): Buffer {
-  const cut = (record: Buffer): string => {
-    const entries = Object.entries(JSON.parse(record.toString()) as object);
-    return JSON.stringify(Object.fromEntries(entries.filter(([name]) => fields.includes(name))));
-  };
-  if (!response.subarray(0, OPEN_LIST.length).equals(OPEN_LIST)) return Buffer.from(cut(response));
-  const records: string[] = [];
-  let rest = OPEN_LIST.length;
-  for (const { record, end } of recordsOf(response)) {
-    records.push(cut(record));
-    rest = end;
+  const cut = (record: object): object =>
+    Object.fromEntries(Object.entries(record).filter(([name]) => fields.includes(name)));
+  const { sizes } = response as Partial<ListJson<unknown>>;
+  if (!sizes) {
+    const body = JSON.parse(response.toString()) as { data?: object[] };
+    return Buffer.from(JSON.stringify(body.data ? { ...body, data: body.data.map(cut) } : cut(body)));
   }
-  return Buffer.from(`${OPEN_LIST}${records.join()}${response.subarray(rest)}`);
+  // Parsed as a whole, a page would take several times its size.
+  const records: string[] = [];
+  let start = OPEN_LIST.length;
+  for (const size of sizes) {
+    records.push(JSON.stringify(cut(JSON.parse(response.toString('utf8', start, start + size)))));
+    start += size + 1;
+  }
+  const end = records.length > 0 ? start - 1 : start;
+  return Buffer.from(`${OPEN_LIST}${records.join()}${response.subarray(end)}`);
 }
 
 /** Cuts a response before it is copied into a result, and rejects one that is too large for an agent. */

@@ -90,7 +90,7 @@ const stateStatement = prepared(
 );
 
 /** @throws ORGANIZATION_CLOSED */
-export function rejectClosed({ isClosed }: { isClosed: boolean }): void {
+function rejectClosed({ isClosed }: { isClosed: boolean }): void {
   if (isClosed) throw new ApiError('ORGANIZATION_CLOSED');
 }
 

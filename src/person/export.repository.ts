@@ -23,7 +23,7 @@ import {
 import type { FileLinks } from '../files/links.ts';
 import { opportunityRecordView } from '../opportunities/repository.ts';
 import { OpportunityRecord } from '../opportunities/schema.ts';
-import { attachmentsOf, signAttachments } from '../quotes/attachments.repository.ts';
+import { listStoredAttachments } from '../quotes/attachments.repository.ts';
 import { quoteRecordView } from '../quotes/repository.ts';
 import { QuoteAttachment, QuoteRecord } from '../quotes/schema.ts';
 import { sameContacts } from './schema.ts';
@@ -175,7 +175,7 @@ async function* parts(
       return db.read(messagesStatement, { organizationId, conversationId, createdAt, after, limit });
     });
   const withAttachments = async ({ id, body }: Item): Promise<Buffer> => {
-    const attachments = await signAttachments(scope, await attachmentsOf(scope, id), links);
+    const attachments = await listStoredAttachments(scope, id, links);
     return Buffer.concat([open(body), Buffer.from(`,"attachments":${toJson(attachments)}}`)]);
   };
 

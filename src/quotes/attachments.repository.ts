@@ -1,15 +1,12 @@
-import { and, eq, type Placeholder, sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
+import { and, eq, sql } from 'drizzle-orm';
 import { ApiError } from '../contract/errors.ts';
 import {
   activeQuotes,
   as,
   type Ids,
   inTransaction,
-  isAnyOf,
   isId,
   type Json,
-  keyIn,
   keyIs,
   type OrganizationScope,
   ofOrganization,
@@ -22,6 +19,7 @@ import {
   quoteAttachments,
   quotes,
   type RecordKey,
+  type Resource,
   recordIs,
   recordNotFound,
   toJson,
@@ -35,56 +33,38 @@ import type { DeletedQuoteAttachment, QuoteAttachment } from './schema.ts';
 /** As stored; its URL is signed for each response. */
 export type StoredAttachment = Omit<QuoteAttachment, 'url'>;
 
+const storedQuotes = { ...activeQuotes, visible: sql`true` };
+
 const { organizationId, id, quoteId, fileName, kind, mimeType } = quoteAttachments;
 const sizeBytes = sql<number>`${quoteAttachments.sizeBytes}::float8`;
 
-/** The attachments of a quote, oldest first. */
-const attachmentsOfQuote = ($: Params<Pick<RecordKey, 'organizationId'>>, quote: PgColumn | Placeholder) =>
-  qb
-    .select(as({ id, fileName, kind, mimeType, sizeBytes }))
-    .from(quoteAttachments)
-    .where(and(eq(organizationId, $.organizationId), eq(quoteId, quote)))
-    .orderBy(quoteAttachments.createdAt, id);
-
-const attachmentsStatement = prepared('quotes.list_attachments', ($: Params<RecordKey>) => {
-  const list = attachmentsOfQuote($, quotes.id).as('attachment');
-  const attachments = sql<
-    Json<StoredAttachment[]>
-  >`coalesce((select json_agg(attachment) from ${list}), '[]')`;
-  return qb.select(as({ attachments })).from(quotes).where(recordIs(activeQuotes, $));
-});
-
-export const signAttachments = (
-  scope: OrganizationScope,
-  attachments: readonly StoredAttachment[],
-  links: FileLinks,
-): Promise<QuoteAttachment[]> =>
-  Promise.all(
-    attachments.map(async (attachment) => ({ ...attachment, url: await links.sign(scope, attachment) })),
-  );
-
-/**
- * The attachments of a quote in any status, oldest first.
- * @throws QUOTE_NOT_FOUND
- */
-export async function listAttachments(
-  scope: OrganizationScope,
-  id: string,
-  links: FileLinks,
-): Promise<Json<{ data: QuoteAttachment[] }>> {
-  const { db, organizationId } = scope;
-  const [row] = isId(id) ? await db.read(attachmentsStatement, { organizationId, id }) : [];
-  if (!row) throw recordNotFound(activeQuotes, id);
-  return toJson({ data: await signAttachments(scope, parseJson(row.attachments), links) });
+/** The function returns the attachments of a quote in any status, oldest first. It throws QUOTE_NOT_FOUND. */
+function defineAttachments(name: string, view: Resource) {
+  const statement = prepared(name, ($: Params<RecordKey>) => {
+    const list = qb
+      .select(as({ id, fileName, kind, mimeType, sizeBytes }))
+      .from(quoteAttachments)
+      .where(and(ofOrganization(quoteAttachments, $), eq(quoteId, quotes.id)))
+      .orderBy(quoteAttachments.createdAt, id)
+      .as('attachment');
+    const attachments = sql<
+      Json<StoredAttachment[]>
+    >`coalesce((select json_agg(attachment) from ${list}), '[]')`;
+    return qb.select(as({ attachments })).from(quotes).where(recordIs(view, $));
+  });
+  return async (scope: OrganizationScope, id: string, links: FileLinks): Promise<QuoteAttachment[]> => {
+    const { db, organizationId } = scope;
+    const [row] = isId(id) ? await db.read(statement, { organizationId, id }) : [];
+    if (!row) throw recordNotFound(view, id);
+    const sign = async (stored: StoredAttachment) => ({ ...stored, url: await links.sign(scope, stored) });
+    return Promise.all(parseJson(row.attachments).map(sign));
+  };
 }
 
-const attachmentsOfStatement = prepared('quotes.attachments_of', ($: Params<RecordKey>) =>
-  attachmentsOfQuote($, $.id),
-);
+export const listAttachments = defineAttachments('quotes.list_attachments', activeQuotes);
 
-/** The same for archived quotes too. */
-export const attachmentsOf = ({ db, organizationId }: OrganizationScope, id: string) =>
-  db.read(attachmentsOfStatement, { organizationId, id });
+/** Of an archived quote too. */
+export const listStoredAttachments = defineAttachments('quotes.attachments_of', storedQuotes);
 
 const findAttachmentStatement = prepared('quotes.find_attachment', ($: Params<RecordKey>) =>
   qb
@@ -102,33 +82,22 @@ export async function findAttachment(
   return row;
 }
 
-const knownOrganizationsStatement = prepared(
-  'quotes.organizations_of_files',
-  ($: Params<{ ids: string[] }>) =>
-    qb
-      .select(as({ id: organizations.id }))
-      .from(organizations)
-      .where(isAnyOf(organizations.id, $.ids)),
+/** None of an unknown organization: another database may share the storage. */
+const orphanedStatement = prepared(
+  'quotes.orphaned_files',
+  ($: Params<Ids>) => sql<LinkedFile>`
+    select ${organizations.id} as "organizationId", file as "attachmentId"
+    from ${organizations} cross join unnest(${$.ids}::uuid[]) as file
+    where ${organizations.id} = ${$.organizationId} and not exists (
+      select from ${quoteAttachments} where ${ofOrganization(quoteAttachments, $)} and ${id} = file)`,
 );
 
-const attachmentsOfFilesStatement = prepared('quotes.attachments_of_files', ($: Params<Ids>) =>
-  qb.select(as({ id })).from(quoteAttachments).where(keyIn(quoteAttachments, $)),
-);
-
-/**
- * Files without an attachment. Files of unknown organizations are left out: another database may share the
- * storage.
- */
+/** Files without an attachment. */
 export async function orphanedFiles(db: Queries, files: readonly LinkedFile[]): Promise<LinkedFile[]> {
-  const ofOrganization = Map.groupBy(files, ({ organizationId }) => organizationId);
-  const known = await db.read(knownOrganizationsStatement, { ids: [...ofOrganization.keys()] });
   const orphans: LinkedFile[] = [];
-  for (const { id: organizationId } of known) {
-    const stored = ofOrganization.get(organizationId) ?? [];
+  for (const [organizationId, stored] of Map.groupBy(files, (file) => file.organizationId)) {
     const ids = stored.map(({ attachmentId }) => attachmentId);
-    const rows = await db.read(attachmentsOfFilesStatement, { organizationId, ids });
-    const attached = new Set(rows.map(({ id }) => id));
-    orphans.push(...stored.filter(({ attachmentId }) => !attached.has(attachmentId)));
+    orphans.push(...(await db.read(orphanedStatement, { organizationId, ids })));
   }
   return orphans;
 }

@@ -1,4 +1,5 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { toJson } from '../db/index.ts';
 import type { FileLinks } from '../files/links.ts';
 import { recordRoutes, recordView } from '../http/record-routes.ts';
 import { json } from '../openapi/responses.ts';
@@ -44,7 +45,7 @@ export const attachmentRoutes: FastifyPluginCallbackZod<AttachmentOptions> = (ap
         response: { 200: json(QuoteAttachmentList, 'The attachments.') },
       },
     },
-    async (request) => listAttachments(request.scope, request.params.quoteId, links),
+    async ({ scope, params }) => toJson({ data: await listAttachments(scope, params.quoteId, links) }),
   );
   done();
 };

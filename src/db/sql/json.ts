@@ -12,8 +12,12 @@ export const toJson = <T>(value: T): Json<T> => jsonOf(JSON.stringify(value));
 export const OPEN_LIST = Buffer.from('{"data":[');
 const COMMA = Buffer.from(',');
 
+/** `sizes` has the number of bytes of each record. */
+export type ListJson<T> = Json<T> & { readonly sizes: readonly number[] };
+
 /** A response with a list. Its records stay bytes: as text, one character beyond Latin-1 would double a page. */
-export function jsonList<T>(records: readonly Json<unknown>[], end: string): Json<T> {
+export function jsonList<T>(records: readonly Json<unknown>[], end: string): ListJson<T> {
   const parts = records.flatMap((record, index) => (index > 0 ? [COMMA, record] : [record]));
-  return Buffer.concat([OPEN_LIST, ...parts, Buffer.from(end)]) as Json<T>;
+  const json = Buffer.concat([OPEN_LIST, ...parts, Buffer.from(end)]) as Json<T>;
+  return Object.assign(json, { sizes: records.map(({ length }) => length) });
 }
