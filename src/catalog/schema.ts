@@ -120,7 +120,6 @@ export const ArchivedCatalogProduct = z
     archivedAt: field(dateTime(), 'When the product was archived.'),
   })
   .meta({ id: 'ArchivedCatalogProduct' });
-export type ArchivedCatalogProduct = z.infer<typeof ArchivedCatalogProduct>;
 
 const CatalogProductVariantCreate = z
   .object(
@@ -217,7 +216,6 @@ export const CatalogProductUpdate = z
     description: sizeRule('product'),
     examples: [{ status: 'paused', fromPrice: 1390, validUntil: null }],
   });
-export type CatalogProductUpdate = z.infer<typeof CatalogProductUpdate>;
 
 export const CatalogProductListQuery = z.object({
   ...changeQuery(),
@@ -228,7 +226,6 @@ export const CatalogProductListQuery = z.object({
   status: status().optional().describe('Products in this status.'),
   type: type().optional().describe('Products of this type.'),
 });
-export type CatalogProductListQuery = z.infer<typeof CatalogProductListQuery>;
 
 /** The schemas below belong to the dashboard API only. */
 

@@ -1,7 +1,7 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { alias, type PgColumn } from 'drizzle-orm/pg-core';
 import { searchedTexts } from '../../rules/contact-key.ts';
-import { byContactKeys, containsText } from '../customers/contacts.repository.ts';
+import { contactKeysIn, containsText } from '../customers/contacts.repository.ts';
 import {
   before,
   byCustomer,
@@ -13,13 +13,10 @@ import {
   equals,
   fieldsOf,
   isoTime,
-  type Json,
   named,
   newestFirst,
   newestThreads,
-  type OrganizationScope,
   ofOrganization,
-  type Page,
   plannedEachTime,
   recordFilters,
   searchableConversations,
@@ -29,10 +26,8 @@ import {
 import {
   Conversation,
   ConversationFilters,
-  type ConversationListQuery,
   ConversationRecord,
   ConversationRecordFilters,
-  type ConversationRecordListQuery,
 } from './schema.ts';
 
 /** The current name, even if the customer is archived. */
@@ -83,6 +78,7 @@ const conversationLists = {
           select ${thread.chainId} from ${conversations} as ${thread}
           where ${ofOrganization(thread)} and ${thread.contactKey} = sent.key
             and ${thread.channel} = sent.type offset 0) found))`,
+      value: contactKeysIn,
       isTotalLater: true,
     },
     updatedSince: plannedEachTime(since('updatedAt')),
@@ -106,21 +102,11 @@ const conversationLists = {
   },
 };
 
-const list = defineList(conversationView, conversationLists);
+export const listConversations = defineList(conversationView, conversationLists);
 
-export const listConversations = (
-  scope: OrganizationScope,
-  query: ConversationListQuery,
-): Promise<Json<Page<Conversation>>> => list(scope, byContactKeys(query));
-
-const listRecords = defineList(conversationRecordView, {
+export const listConversationRecords = defineList(conversationRecordView, {
   ...conversationLists,
   name: 'conversations.list_records',
   query: ConversationRecordFilters,
   filters: { ...conversationLists.filters, controlledBy: equals('controlledBy') },
 });
-
-export const listConversationRecords = (
-  scope: OrganizationScope,
-  query: ConversationRecordListQuery,
-): Promise<Json<Page<ConversationRecord>>> => listRecords(scope, byContactKeys(query));

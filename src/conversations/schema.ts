@@ -47,7 +47,6 @@ export const Conversation = z
     createdAt: field(dateTime(), 'When it was created.'),
   })
   .meta({ id: 'Conversation' });
-export type Conversation = z.infer<typeof Conversation>;
 
 export const ConversationFilters = z.object({
   ...changeQuery(),
@@ -59,7 +58,6 @@ export const ConversationFilters = z.object({
 });
 
 export const ConversationListQuery = withContactType(ConversationFilters);
-export type ConversationListQuery = z.infer<typeof ConversationListQuery>;
 
 export const ConversationMessage = z
   .object({
@@ -141,7 +139,6 @@ export const ConversationRecordFilters = ConversationFilters.extend({
 });
 
 export const ConversationRecordListQuery = withContactType(ConversationRecordFilters);
-export type ConversationRecordListQuery = z.infer<typeof ConversationRecordListQuery>;
 
 export const ConversationPut = z
   .object({

@@ -10,7 +10,7 @@ import {
   type OrganizationScope,
   parseJson,
 } from '../db/index.ts';
-import { byContactKeys, claimContacts, keyOfContact } from './contacts.repository.ts';
+import { claimContacts, contactKeysIn, keyOfContact } from './contacts.repository.ts';
 import {
   activeCustomerRecord,
   archiveCustomer,
@@ -19,7 +19,7 @@ import {
   getCustomerRecord,
   isErased,
 } from './repository.ts';
-import { type CustomerRecord, CustomerRecordFilters, type CustomerRecordListQuery } from './schema.ts';
+import { type CustomerRecord, CustomerRecordFilters } from './schema.ts';
 
 /** Archived customers have no rows of contact keys. */
 const list = defineRecordList(
@@ -35,6 +35,7 @@ const list = defineRecordList(
         field: 'contactKeys',
         where: (keys, sent) =>
           sql`${keys} && array(select concat(type, ' ', key) from json_each_text(${sent}::json) as sent(type, key))`,
+        value: contactKeysIn,
       },
     },
   },
@@ -75,7 +76,7 @@ async function restoreCustomer(scope: OrganizationScope, id: string): Promise<Js
 export const customerRecord = {
   ...activeCustomerRecord,
   get: getCustomerRecord,
-  list: (scope: OrganizationScope, query: CustomerRecordListQuery) => list(scope, byContactKeys(query)),
+  list,
   archive: archiveCustomer,
   restore: restoreCustomer,
 };

@@ -32,9 +32,13 @@ import type { ContactInput, CustomerContact } from './schema.ts';
  * the keys unique in `customer_contact_keys`: it skips a write whose contact another customer has.
  */
 
+/** The possible contact keys of the filter `contact`, as JSON: `{ type: contactKey }`. */
+export const contactKeysIn = (contact: string, { contactType }: { contactType?: unknown }): string =>
+  JSON.stringify(possibleKeys(contact, contactType ? [contactType as IdentifierType] : undefined));
+
 /**
- * Customers with one of these contacts: the value is JSON, `{ type: contactKey }`. The lateral join looks each key
- * up by itself; a generic plan would read all keys of the organization.
+ * Customers with one of these contacts. The lateral join looks each key up by itself; a generic plan would read all
+ * keys of the organization.
  */
 export const ofContacts: Filter = {
   field: 'id',
@@ -44,6 +48,7 @@ export const ofContacts: Filter = {
         where ${ofOrganization(customerContactKeys)}
           and ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
         limit 1) found))`,
+  value: contactKeysIn,
   isTotalLater: true,
   isShort: true,
 };
@@ -54,20 +59,6 @@ export const containsText = (column: SQL | PgColumn, texts: Placeholder): SQL =>
 
 /** Text in the search document. */
 export const search: Filter = { ...contains(), where: containsText, value: searchedTexts };
-
-/** Replaces `contact` by its possible contact keys, as `ofContacts` takes them. */
-export const byContactKeys = <
-  Query extends { contact?: string | undefined; contactType?: IdentifierType | undefined },
->({
-  contact,
-  contactType,
-  ...query
-}: Query) => ({
-  ...query,
-  ...(contact !== undefined && {
-    contact: JSON.stringify(possibleKeys(contact, contactType && [contactType])),
-  }),
-});
 
 /** A contact key with its type, as in `customers.contact_keys`: `email ana@example.com`. */
 export function keyOfContact({ identifierType, identifierValue }: ContactInput): string {

@@ -38,7 +38,6 @@ import {
   type View,
 } from '../db/index.ts';
 import {
-  byContactKeys,
   claimContacts,
   contactColumns,
   keyOfContact,
@@ -52,7 +51,6 @@ import {
   type CustomerContactUpdate,
   type CustomerCreate,
   CustomerFilters,
-  type CustomerListQuery,
   CustomerRecord,
   CustomerUpdate,
 } from './schema.ts';
@@ -92,10 +90,7 @@ export const customerLists = {
   filters: { ...changeFilters, contact: ofContacts, query: search, tag: hasEntry('tags') },
 };
 
-const list = defineList(customerView, customerLists);
-
-export const listCustomers = (scope: OrganizationScope, query: CustomerListQuery) =>
-  list(scope, byContactKeys(query));
+export const listCustomers = defineList(customerView, customerLists);
 
 const survivor = alias(customers, 'survivor');
 

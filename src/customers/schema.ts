@@ -196,7 +196,6 @@ export const CustomerFilters = z.object({
 });
 
 export const CustomerListQuery = withContactType(CustomerFilters);
-export type CustomerListQuery = z.infer<typeof CustomerListQuery>;
 
 export const CustomerParams = z.object({ customerId: pathId('Id of the customer.') });
 
@@ -224,7 +223,6 @@ export const CustomerRecordListQuery = CustomerListQuery.safeExtend({
   mergedInto,
   archived: archivedFilter(),
 });
-export type CustomerRecordListQuery = z.infer<typeof CustomerRecordListQuery>;
 
 export const CustomerContactUpdate = z
   .object({ displayName: name().nullish().describe('The name on the channel; null clears it.') })

@@ -71,7 +71,6 @@ export const Opportunity = z
     updatedAt: field(dateTime(), 'When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'Opportunity' });
-export type Opportunity = z.infer<typeof Opportunity>;
 
 export const OpportunityListQuery = z
   .object({
@@ -103,7 +102,6 @@ export const OpportunityRecord = Opportunity.extend({
   agentTemperature: field(temperature().nullable(), 'The value of the agent.'),
   archivedAt: archivedAt(),
 }).meta({ id: 'OpportunityRecord' });
-export type OpportunityRecord = z.infer<typeof OpportunityRecord>;
 
 export const OpportunityTotalsQuery = OpportunityListQuery.omit({ limit: true, offset: true });
 

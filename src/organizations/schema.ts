@@ -41,4 +41,3 @@ export const ClosedOrganization = z
     purgeAt: field(dateTime(), 'Until then it can be reopened; then all its data is purged.'),
   })
   .meta({ id: 'ClosedOrganization' });
-export type ClosedOrganization = z.infer<typeof ClosedOrganization>;

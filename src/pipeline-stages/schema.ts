@@ -22,7 +22,6 @@ export const PipelineStage = z
     archivedAt: archivedAt(),
   })
   .meta({ id: 'PipelineStage' });
-export type PipelineStage = z.infer<typeof PipelineStage>;
 
 export const PipelineStagePut = z
   .object({
@@ -43,6 +42,5 @@ export const PipelineStageUpdate = patchOf(PipelineStagePut).meta({
   id: 'PipelineStageUpdate',
   examples: [{ name: 'En negociación' }],
 });
-export type PipelineStageUpdate = z.infer<typeof PipelineStageUpdate>;
 
 export const PipelineStageListQuery = z.object({ ...pageQuery(), archived: archivedFilter() });

@@ -57,7 +57,6 @@ export const Quote = z
     updatedAt: field(dateTime(), 'When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'Quote' });
-export type Quote = z.infer<typeof Quote>;
 
 export const QuoteListQuery = z.object({
   ...changeQuery(),
@@ -159,7 +158,6 @@ export const QuoteUpdate = patchOf(
   id: 'QuoteUpdate',
   examples: [{ status: 'published' }],
 });
-export type QuoteUpdate = z.infer<typeof QuoteUpdate>;
 
 /** The parts of an upload, for the document. */
 export const QuoteAttachmentUpload = z

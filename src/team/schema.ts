@@ -31,7 +31,6 @@ export const TeamMember = z
     ),
   })
   .meta({ id: 'TeamMember' });
-export type TeamMember = z.infer<typeof TeamMember>;
 
 export const TeamMemberListQuery = z.object(recordQuery());
 
@@ -70,4 +69,3 @@ export const TeamMemberUpdate = patchOf(TeamMemberPut).meta({
   id: 'TeamMemberUpdate',
   examples: [{ isAssignable: false }],
 });
-export type TeamMemberUpdate = z.infer<typeof TeamMemberUpdate>;

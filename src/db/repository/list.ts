@@ -42,7 +42,7 @@ export type Filter = {
   field: string;
   where: (column: PgColumn | SQL, value: Placeholder) => SQL;
   /** Converts the value of the request for the statement. */
-  value?: (requested: string) => unknown;
+  value?: (requested: string, query: Readonly<Record<string, unknown>>) => unknown;
   /** The best plan depends on the value, so PostgreSQL plans the list at each run. */
   isPlannedEachTime?: boolean;
   /** The total has its own statement, which runs only if the page does not show the total. */
@@ -266,8 +266,8 @@ function defineFilters<T, Query extends z.ZodObject>(view: View<T>, options: Lis
     return { where: both, counted: others.length === 0 ? documents : { table, where: both } };
   }
 
-  function boundValue({ field, where, value }: Filter, requested: unknown): unknown {
-    if (value) return value(requested as string);
+  function boundValue({ field, where, value }: Filter, requested: unknown, query: object): unknown {
+    if (value) return value(requested as string, query as Record<string, unknown>);
     return where === isEqual && is(columnOf(table, field, view.searchedText), PgUUID)
       ? idOrNull(requested as string)
       : requested;
@@ -280,7 +280,11 @@ function defineFilters<T, Query extends z.ZodObject>(view: View<T>, options: Lis
       const requested: unknown = query[parameter];
       if (requested === undefined) continue;
       const form = filter.formOf?.(requested as string);
-      values[formName(parameter, form)] = boundValue((form && filter.forms?.[form]) || filter, requested);
+      values[formName(parameter, form)] = boundValue(
+        (form && filter.forms?.[form]) || filter,
+        requested,
+        query,
+      );
     }
     return { names: Object.keys(values), values };
   }
