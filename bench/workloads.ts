@@ -130,13 +130,12 @@ const write = (
   status: number,
   aims: Aims,
   works: (organization: number, amount: number) => Promise<Work[]>,
-  sides: readonly Side[] = ALL,
 ): Workload => {
   const organization = (side: Side): number => MIDDLE + SIDES.indexOf(side);
   return {
     name,
     isWrite: true,
-    sides,
+    sides: ALL,
     aims,
     status,
     warmUp: WARM_UP,
@@ -298,7 +297,6 @@ export const workloads = (activeIds: ActiveIds, { scale }: Options): Workload[] 
     patch(activeIds, () => ({
       summary: randomText(),
     })),
-    SERVERS,
   ),
   archive(activeIds, scale),
 ];
