@@ -21,7 +21,7 @@ function canonical(value: unknown): string {
   return `{${entries.map(([name, inner]) => `${JSON.stringify(name)}:${canonical(inner)}`).join()}}`;
 }
 
-const fullPath = ({ routeOptions: { url = '' }, params }: FastifyRequest): string =>
+const pathIn = ({ routeOptions: { url = '' }, params }: FastifyRequest): string =>
   url.replace(/:(\w+)/g, (_, name: string) =>
     String((params as Record<string, unknown>)[name]).toLowerCase(),
   );
@@ -85,9 +85,7 @@ export async function idempotently<T>(
   reply.code(status);
   if (key === undefined) return work(request.scope);
   const isSecret = request.routeOptions.config.credential ?? false;
-  const fingerprint = sha256(
-    `${request.scope.organizationId} ${request.method} ${fullPath(request)}\n${key}`,
-  );
+  const fingerprint = sha256(`${request.scope.organizationId} ${request.method} ${pathIn(request)}\n${key}`);
   const hashed = bodyHash ?? sha256(canonical(request.sentBody));
 
   const { first, response } = await inTransaction(request.scope, async (scope) => {
