@@ -1,5 +1,4 @@
-import type { FastifyPluginCallback, FastifyRequest } from 'fastify';
-import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { FastifyPluginCallback, FastifyRequest, FastifySchema } from 'fastify';
 import { z } from 'zod';
 import { ApiError, type ErrorCode, type NotFoundCode, notArchivedCode } from '../contract/errors.ts';
 import { dateTime, field, id, NULL_CLEARS, page, pathId, uuid } from '../contract/fields.ts';
@@ -93,16 +92,13 @@ function orUndefined(error: unknown): undefined {
   throw error;
 }
 
-const sentences = (...parts: readonly unknown[]): string => parts.filter(Boolean).join(' ');
-
 const CHANGES = `Changes only the fields in the body; ${NULL_CLEARS}. A text or a list replaces what was there. If nothing differs, nothing changes`;
 
 /** @returns the plugin of a view */
 export const recordRoutes =
   ({ path, title, plural, notFound, ...words }: Words) =>
   <S extends Schemas>({ schemas, functions, codes = {}, ...view }: RecordView<S>): FastifyPluginCallback =>
-  (untyped, _options, done) => {
-    const app = untyped.withTypeProvider<ZodTypeProvider>();
+  (app, _options, done) => {
     const { record } = schemas;
     const { list, get, lock, lockStored = lock, create, put, update, archive, restore } = functions;
     const descriptions = { ...words.descriptions, ...view.descriptions };
@@ -114,47 +110,42 @@ export const recordRoutes =
     const params = put ? uuidParams(idName) : z.object({ [idName]: pathId(`Id of the ${noun}.`) });
     const idOf = (request: FastifyRequest) => String((request.params as Record<string, string>)[idName]);
     const current = json(record, `The ${noun} as it is now.`);
-    const errors = (route: Route) => ({
-      errorCodes: [
-        ...(['list', 'create', 'put'].includes(route) ? [] : [notFound]),
-        ...(route === 'restore' ? [notArchivedCode(notFound)] : []),
-        ...(codes[route] ?? []),
-      ],
-    });
 
-    const documented = (route: Route, summary: string, ...description: readonly unknown[]) => ({
-      operationId: `${route}${name}`,
-      summary,
-      description: sentences(...description, descriptions[route]),
+    const described = (route: Route, summary: string, schema: FastifySchema, ...description: unknown[]) => ({
+      config: {
+        errorCodes: [
+          ...('params' in schema && route !== 'put' ? [notFound] : []),
+          ...(route === 'restore' ? [notArchivedCode(notFound)] : []),
+          ...(codes[route] ?? []),
+        ],
+      },
+      schema: {
+        operationId: `${route}${name}`,
+        summary,
+        description: [...description, descriptions[route]].filter(Boolean).join(' '),
+        ...schema,
+      },
     });
 
     app.get(
       path,
-      {
-        config: errors('list'),
-        schema: {
-          ...documented('list', `List ${plural}`),
-          operationId: view.listId ?? `list${inPascalCase(path)}`,
-          querystring: schemas.query,
-          response: {
-            200: json(page(record).meta({ id: `${record.meta()?.id}List` }), `A page of ${plural}.`),
-          },
+      described('list', `List ${plural}`, {
+        operationId: view.listId ?? `list${inPascalCase(path)}`,
+        querystring: schemas.query,
+        response: {
+          200: json(page(record).meta({ id: `${record.meta()?.id}List` }), `A page of ${plural}.`),
         },
-      },
+      }),
       async (request) => list(request.scope, request.query as Out<S['query']>),
     );
 
     if (create)
       app.post(
         path,
-        {
-          config: errors('create'),
-          schema: {
-            ...documented('create', `Create ${title}`),
-            body: schemas.create,
-            response: { 201: json(record, `The ${noun}.`) },
-          },
-        },
+        described('create', `Create ${title}`, {
+          body: schemas.create,
+          response: { 201: json(record, `The ${noun}.`) },
+        }),
         async (request, reply) =>
           idempotently(request, reply, 201, (scope) => create(scope, request.body as Out<S['create']>)),
       );
@@ -162,34 +153,24 @@ export const recordRoutes =
     if (get)
       app.get(
         one,
-        {
-          config: errors('get'),
-          schema: {
-            ...documented('get', `Get ${title}`),
-            params,
-            response: { 200: json(record, `The ${noun}.`) },
-          },
-        },
+        described('get', `Get ${title}`, { params, response: { 200: json(record, `The ${noun}.`) } }),
         async (request) => get(request.scope, idOf(request)),
       );
 
     if (put && lockStored)
       app.put(
         one,
-        {
-          config: errors('put'),
-          schema: {
-            ...documented(
-              'put',
-              `Create or replace ${title}`,
-              'Omitted fields take the default. Sending the same again changes nothing.',
-              archive && `A PUT of an archived ${noun} makes it active, as the body says.`,
-            ),
+        described(
+          'put',
+          `Create or replace ${title}`,
+          {
             params,
             body: schemas.put,
             response: { 201: json(record, `The ${noun}, created.`), 200: current },
           },
-        },
+          'Omitted fields take the default. Sending the same again changes nothing.',
+          archive && `A PUT of an archived ${noun} makes it active, as the body says.`,
+        ),
         async (request, reply) => {
           const id = idOf(request);
           return putIfMatch(
@@ -204,19 +185,12 @@ export const recordRoutes =
     if (update && lock)
       app.patch(
         one,
-        {
-          config: errors('update'),
-          schema: {
-            ...documented(
-              'update',
-              `Update ${title}`,
-              'updatedAt' in record.shape ? `${CHANGES}, and \`updatedAt\` stays as it is.` : `${CHANGES}.`,
-            ),
-            params,
-            body: schemas.patch,
-            response: { 200: current },
-          },
-        },
+        described(
+          'update',
+          `Update ${title}`,
+          { params, body: schemas.patch, response: { 200: current } },
+          'updatedAt' in record.shape ? `${CHANGES}, and \`updatedAt\` stays as it is.` : `${CHANGES}.`,
+        ),
         async (request) => {
           await view.beforeUpdate?.(request, idOf(request));
           const body = request.body as Out<S['patch']>;
@@ -232,32 +206,22 @@ export const recordRoutes =
     if (archive && lock)
       app.delete(
         one,
-        {
-          config: errors('archive'),
-          schema: {
-            ...documented('archive', `Archive ${title}`),
-            params,
-            response: { 200: json(schemas.archived as z.ZodType, `The ${noun} was archived.`) },
-          },
-        },
+        described('archive', `Archive ${title}`, {
+          params,
+          response: { 200: json(schemas.archived as z.ZodType, `The ${noun} was archived.`) },
+        }),
         async (request) => ifMatch(request, lock, idOf(request), archive),
       );
 
     if (restore)
       app.post(
         `${one}/restore`,
-        {
-          config: errors('restore'),
-          schema: {
-            ...documented(
-              'restore',
-              `Restore an archived ${noun}`,
-              `The ${noun} is active again, with all its fields.`,
-            ),
-            params,
-            response: { 200: current },
-          },
-        },
+        described(
+          'restore',
+          `Restore an archived ${noun}`,
+          { params, response: { 200: current } },
+          `The ${noun} is active again, with all its fields.`,
+        ),
         async (request, reply) => idempotently(request, reply, 200, (scope) => restore(scope, idOf(request))),
       );
     done();
