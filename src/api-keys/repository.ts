@@ -1,5 +1,5 @@
 import { and, eq, gt, isNull, or, sql } from 'drizzle-orm';
-import { ApiError, validationFailed } from '../contract/errors.ts';
+import { ApiError, invalid } from '../contract/errors.ts';
 import {
   apiKeys,
   as,
@@ -119,8 +119,7 @@ async function insertKey(
 }
 
 function rejectPast(expiresAt: string | null | undefined, now: number): void {
-  if (expiresAt && Date.parse(expiresAt) <= now)
-    throw validationFailed([{ path: 'body.expiresAt', message: 'must be in the future' }]);
+  if (expiresAt && Date.parse(expiresAt) <= now) throw invalid('body.expiresAt', 'must be in the future');
 }
 
 /**

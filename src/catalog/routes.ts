@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FastifyRequest } from 'fastify';
-import { validationFailed } from '../contract/errors.ts';
+import { invalid } from '../contract/errors.ts';
 import { parseJson } from '../db/index.ts';
 import { isStrict } from '../http/ignored-parameters.ts';
 import { recordRoutes, recordView } from '../http/record-routes.ts';
@@ -41,9 +41,7 @@ async function rejectOtherVariants(request: FastifyRequest, id: string): Promise
   if (variants === undefined || !isStrict(request)) return;
   const stored = parseJson(await getCatalogProduct(request.scope, id));
   if (isDeepStrictEqual(variants, stored.variants)) return;
-  throw validationFailed([
-    { path: 'body.variants', message: 'cannot be changed here: change variants in the dashboard' },
-  ]);
+  throw invalid('body.variants', 'cannot be changed here: change variants in the dashboard');
 }
 
 export const publicCatalog = recordView({

@@ -314,6 +314,8 @@ export function documentedError(code: ErrorCode): { meaning: string; example: Er
 export const validationFailed = (errors: readonly ValidationError[], hint?: string): ApiError =>
   new ApiError('VALIDATION_FAILED', { errors, ...(hint && { hint }) });
 
+export const invalid = (path: string, message: string): ApiError => validationFailed([{ path, message }]);
+
 /** 503 for a temporary failure: database unreachable, pool exhausted, disk full. */
 export const serviceUnavailable = (cause?: unknown): ApiError =>
   new ApiError('SERVICE_UNAVAILABLE', 'busy', { cause });

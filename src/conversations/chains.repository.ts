@@ -1,7 +1,7 @@
 import { and, eq, or, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { keyOnChannel } from '../../rules/contact-key.ts';
-import { type ApiError, validationFailed } from '../contract/errors.ts';
+import { type ApiError, invalid } from '../contract/errors.ts';
 import {
   activeCustomers,
   as,
@@ -163,8 +163,7 @@ export const dateChainStatement = prepared(
   },
 );
 
-const rotationRejected = (message: string): ApiError =>
-  validationFailed([{ path: 'body.rotatedFrom', message }]);
+const rotationRejected = (message: string): ApiError => invalid('body.rotatedFrom', message);
 
 const isContinuedAlready = (): ApiError => rotationRejected('is already continued by another thread');
 
@@ -249,7 +248,7 @@ function rejectStoreChange(stored: Thread | undefined, channel: string | undefin
   if (!stored || stored.messageCount === 0) return;
   if ((stored.channel === 'whatsapp') === (channel === 'whatsapp')) return;
   const message = 'cannot change between whatsapp and another channel while the conversation has messages';
-  throw validationFailed([{ path: 'body.channel', message }]);
+  throw invalid('body.channel', message);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { and, eq, getTableName, or, type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { jsonBytes, MAX_BYTES, sizeError } from '../../rules/record-size.ts';
-import { ApiError, validationFailed } from '../contract/errors.ts';
+import { ApiError, invalid, validationFailed } from '../contract/errors.ts';
 import { name } from '../contract/fields.ts';
 import {
   as,
@@ -440,7 +440,7 @@ async function positionOf(
   if (!position) throw recordNotFound(threads, id);
   if (position.createdAt !== null) return position;
   const path = after === undefined ? 'query.before' : 'query.after';
-  throw validationFailed([{ path, message: 'is not the id of a message in this transcript' }]);
+  throw invalid(path, 'is not the id of a message in this transcript');
 }
 
 /** The function reads the newest messages of a chain, or those beside a position, oldest first. It takes any thread of the chain. */

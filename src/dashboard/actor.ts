@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { validationFailed } from '../contract/errors.ts';
+import { invalid } from '../contract/errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -15,9 +15,7 @@ export function readActor(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const actor = request.headers['x-actor']?.toString();
     if (actor !== undefined && actor.length > MAX_LENGTH)
-      return done(
-        validationFailed([{ path: 'header.x-actor', message: `must have at most ${MAX_LENGTH} characters` }]),
-      );
+      return done(invalid('header.x-actor', `must have at most ${MAX_LENGTH} characters`));
     if (actor) request.actor = actor;
     done();
   });

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import multipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { type ApiError, validationFailed } from '../contract/errors.ts';
+import { type ApiError, invalid, validationFailed } from '../contract/errors.ts';
 import { text } from '../contract/fields.ts';
 import { reportIgnored } from '../http/ignored-parameters.ts';
 import { type FieldError, pathOf, validate } from '../http/validation.ts';
@@ -35,8 +35,7 @@ export async function acceptUploads(app: FastifyInstance): Promise<void> {
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
 
-const malformed = (): ApiError =>
-  validationFailed([{ path: 'body', message: 'must be well-formed multipart/form-data' }]);
+const malformed = (): ApiError => invalid('body', 'must be well-formed multipart/form-data');
 
 async function* partsOf(request: FastifyRequest): AsyncGenerator<Multipart> {
   try {
@@ -101,7 +100,7 @@ export async function readUpload<Stored>(
   { store, discard }: FileStore<Stored>,
 ): Promise<Upload<Stored>> {
   if (!request.isMultipart()) {
-    throw validationFailed([{ path: 'body', message: 'must be sent as multipart/form-data' }]);
+    throw invalid('body', 'must be sent as multipart/form-data');
   }
   const received: Received<Stored> = { repeated: [], ignored: [] };
   try {

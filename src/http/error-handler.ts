@@ -4,6 +4,7 @@ import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, Fa
 import {
   ApiError,
   errorBody,
+  invalid,
   OutcomeUnknown,
   Rejection,
   type RejectionReason,
@@ -39,13 +40,11 @@ function sendError(reply: FastifyReply, error: ApiError): void {
     .send(JSON.stringify(errorBody(error)));
 }
 
-const bodyError = (message: string): ApiError => validationFailed([{ path: 'body', message }]);
-
 const FRAMEWORK_ERRORS: Record<string, () => ApiError> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () => new ApiError('PAYLOAD_TOO_LARGE', { part: 'body', limit: '1 MiB' }),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
-    bodyError('must be JSON, and be sent with Content-Type: application/json'),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => bodyError('must be as long as Content-Length says'),
+    invalid('body', 'must be JSON, and be sent with Content-Type: application/json'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => invalid('body', 'must be as long as Content-Length says'),
   FST_ERR_BAD_URL: () =>
     new ApiError('ROUTE_NOT_FOUND', { hint: ': its path cannot be decoded. Percent-encode it as UTF-8.' }),
 };

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError, validationFailed } from '../contract/errors.ts';
+import { ApiError, invalid } from '../contract/errors.ts';
 import { inTransaction, isId, type Json, type OrganizationScope, parseJson } from '../db/index.ts';
 import { presentedToken } from './credentials.ts';
 import { claimKey, storeResponse } from './idempotency.repository.ts';
@@ -29,9 +29,7 @@ const pathIn = ({ routeOptions: { url = '' }, params }: FastifyRequest): string 
 function keyOf(request: FastifyRequest): string | undefined {
   const key = request.headers['idempotency-key']?.toString();
   if (key === undefined || (key.length > 0 && key.length <= MAX_KEY_LENGTH)) return key;
-  throw validationFailed([
-    { path: 'header.idempotency-key', message: `must have 1 to ${MAX_KEY_LENGTH} characters` },
-  ]);
+  throw invalid('header.idempotency-key', `must have 1 to ${MAX_KEY_LENGTH} characters`);
 }
 
 /** Derived from the token of the request: only a caller with the same token can decrypt. */

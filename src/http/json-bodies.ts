@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { type ApiError, validationFailed } from '../contract/errors.ts';
+import { type ApiError, invalid } from '../contract/errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -14,8 +14,6 @@ const MAX_DEPTH = 32;
 const MAX_PARTS = 12_000;
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
-
-const bodyError = (message: string): ApiError => validationFailed([{ path: 'body', message }]);
 
 const JSON_TYPE = 'application/json';
 const MERGE_PATCH = 'application/merge-patch+json';
@@ -52,12 +50,14 @@ const placeOf = ({ message }: SyntaxError): string =>
 
 function parse(body: Buffer): { error?: ApiError; value?: unknown } {
   const excess = excessOf(body);
-  if (excess !== undefined) return { error: bodyError(excess) };
+  if (excess !== undefined) return { error: invalid('body', excess) };
   try {
     return { value: JSON.parse(UTF8.decode(body)) };
   } catch (error) {
     const isJson = error instanceof SyntaxError;
-    return { error: bodyError(isJson ? `must be valid JSON: ${placeOf(error)}` : 'must be JSON in UTF-8') };
+    return {
+      error: invalid('body', isJson ? `must be valid JSON: ${placeOf(error)}` : 'must be JSON in UTF-8'),
+    };
   }
 }
 
@@ -75,9 +75,9 @@ export function readJsonBodies(app: FastifyInstance): void {
   app.addContentTypeParser([JSON_TYPE, MERGE_PATCH], { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     const isPatch = request.headers['content-type']?.toLowerCase().startsWith(MERGE_PATCH);
     if (isPatch && request.method !== 'PATCH')
-      return done(bodyError(`must be sent with content-type: ${JSON_TYPE}`));
+      return done(invalid('body', `must be sent with content-type: ${JSON_TYPE}`));
     if (!/^(identity)?$/i.test(request.headers['content-encoding'] ?? '')) {
-      return done(bodyError('must not be compressed'));
+      return done(invalid('body', 'must not be compressed'));
     }
     if (body.length === 0) return done(null, undefined);
     const { error, value } = parse(body);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import { type ApiError, validationFailed } from '../contract/errors.ts';
+import { type ApiError, invalid } from '../contract/errors.ts';
 import { MAX_HEADER_BYTES } from '../contract/fields.ts';
 import { sendConditionally } from './conditional.ts';
 import { connectionLimits, endConnections, limitConnections, MAX_HEADERS } from './connections.ts';
@@ -73,6 +73,5 @@ export function createHttpServer(options: HttpServerOptions) {
   return app;
 }
 
-const tooManyHeaders = (): ApiError =>
-  validationFailed([{ path: 'header', message: `must have at most ${MAX_HEADERS} fields` }]);
-const hasNoHost = (): ApiError => validationFailed([{ path: 'header.host', message: 'is required' }]);
+const tooManyHeaders = (): ApiError => invalid('header', `must have at most ${MAX_HEADERS} fields`);
+const hasNoHost = (): ApiError => invalid('header.host', 'is required');

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { validationFailed } from '../contract/errors.ts';
+import { invalid } from '../contract/errors.ts';
 import { type ListJson, OPEN_LIST } from '../db/index.ts';
 
 /** The responses of /v1 that become results of tools. */
@@ -47,7 +47,7 @@ export function boundResults(app: FastifyInstance): void {
     const result = fields === '' ? payload : cutTo(String(fields).split(','), payload);
     if (result.length > MAX_RESULT_BYTES) {
       const message = `is too high: the result would have ${result.length} bytes, and can have ${MAX_RESULT_BYTES}. Use a lower limit, or name fields`;
-      return done(validationFailed([{ path: 'query.limit', message }]));
+      return done(invalid('query.limit', message));
     }
     // Hooks of pages read the total.
     const { total } = payload as { total?: number };

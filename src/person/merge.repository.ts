@@ -1,6 +1,6 @@
 import { and, eq, getTableName, or, type SQL, sql } from 'drizzle-orm';
 import { alias, type PgColumn } from 'drizzle-orm/pg-core';
-import { validationFailed } from '../contract/errors.ts';
+import { invalid, validationFailed } from '../contract/errors.ts';
 import { keyOfContact, rejectTaken } from '../customers/contacts.repository.ts';
 import { customerColumns, getCustomer, getCustomerRecord, isErased } from '../customers/repository.ts';
 import { CUSTOMER_BOUNDS, type Customer } from '../customers/schema.ts';
@@ -107,7 +107,7 @@ function checkBounds(merged: typeof CUSTOMER_BOUNDS): void {
   );
 }
 
-const fromRejected = (message: string) => validationFailed([{ path: 'body.from', message }]);
+const fromRejected = (message: string) => invalid('body.from', message);
 
 /**
  * Merges the customer `from`, archived or not, into the customer, all or nothing. Repeating it changes nothing.

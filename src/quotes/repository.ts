@@ -1,7 +1,7 @@
 import { and, eq, not, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { randomBase62 } from '../contract/base62.ts';
-import { ApiError, validationFailed } from '../contract/errors.ts';
+import { ApiError, invalid } from '../contract/errors.ts';
 import {
   activeCustomers,
   activeOpportunities,
@@ -118,8 +118,7 @@ const quotesOfTokenStatement = prepared('quotes.of_token', ($: Params<{ token: s
     .where(eq(quotes.token, $.token)),
 );
 
-const tokenTaken = () =>
-  validationFailed([{ path: 'body.token', message: 'is already the token of another quote' }]);
+const tokenTaken = () => invalid('body.token', 'is already the token of another quote');
 
 /**
  * A lock for the tokens of other organizations, because a cluster has unique indexes by organization only.

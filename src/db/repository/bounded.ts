@@ -1,6 +1,6 @@
 import { getTableName, sql } from 'drizzle-orm';
 import { jsonBytes, MAX_BYTES, sizeError } from '../../../rules/record-size.ts';
-import { ApiError, validationFailed } from '../../contract/errors.ts';
+import { ApiError, invalid } from '../../contract/errors.ts';
 import { inTransaction, type OrganizationScope } from '../pool/scope.ts';
 import type { Columns, Storable } from '../sql/fields.ts';
 import { type Json, parseJson } from '../sql/json.ts';
@@ -19,7 +19,7 @@ type Kind = 'product' | 'customer';
 export function checkSize(kind: Kind, sent: object, record: Json<unknown>, before = 0): void {
   if (record.length <= MAX_BYTES[kind] || record.length <= before) return;
   const { field, message } = sizeError(kind, sent, record.length);
-  throw validationFailed([{ path: `body.${field}`, message }]);
+  throw invalid(`body.${field}`, message);
 }
 
 /** @throws VALIDATION_FAILED if the record is too large */
