@@ -1,4 +1,4 @@
-import { finished } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import type { Caller } from '../db/index.ts';
@@ -27,9 +27,7 @@ export function callerOf(reply: FastifyReply): Caller {
   }
   let ended: Promise<void> | undefined;
   function sent(): Promise<void> {
-    ended ??= new Promise((done) => {
-      finished(reply.raw, () => done());
-    });
+    ended ??= finished(reply.raw).catch(() => undefined);
     return Promise.race([ended, pause(SENDING_MS, undefined, { ref: false })]);
   }
   return {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTag } from '../../rules/entity-tag.ts';
-import { ApiError, type ErrorValues } from '../contract/errors.ts';
+import { ApiError } from '../contract/errors.ts';
 import { inTransaction, type Json, type OrganizationScope, type Put } from '../db/index.ts';
 import { isCacheable } from './headers.ts';
 
@@ -39,11 +39,8 @@ export function sendConditionally(app: FastifyInstance): void {
   });
 }
 
-const preconditionFailed = (reason: ErrorValues<'PRECONDITION_FAILED'>): ApiError =>
-  new ApiError('PRECONDITION_FAILED', reason);
-
 const noMatch = (ifMatch: string): ApiError =>
-  preconditionFailed(ifMatch.includes('"') ? 'changed' : 'noTag');
+  new ApiError('PRECONDITION_FAILED', ifMatch.includes('"') ? 'changed' : 'noTag');
 
 /**
  * Runs `work`. With If-Match, in a transaction and only if the locked record has one of the tags.
@@ -84,7 +81,7 @@ export async function putIfMatch<T>(
       if (stored === undefined || !namesTag(named, entityTag(stored))) throw noMatch(named);
     }
     const put = await work(within);
-    if (mustCreate && !put.created) throw preconditionFailed('exists');
+    if (mustCreate && !put.created) throw new ApiError('PRECONDITION_FAILED', 'exists');
     return put;
   });
   reply.code(created ? 201 : 200);

@@ -137,10 +137,7 @@ export function sendClientError(
     return;
   }
   const message = PARSER_MESSAGES[error.code ?? ''] ?? 'The request is not valid HTTP.';
-  writeError(socket, new ApiError('VALIDATION_FAILED', message), requestId);
-}
-
-function writeError(socket: Socket, response: ApiError, requestId: string): void {
+  const response = new ApiError('VALIDATION_FAILED', message);
   const body = JSON.stringify(errorBody(response));
   socket.end(
     [

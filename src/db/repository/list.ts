@@ -60,17 +60,15 @@ const isEqual: Filter['where'] = (column, value) => sql`${column} = ${value}`;
 /** Text that is not an id matches no id. */
 export const equals = (field: string): Filter => ({ field, where: isEqual });
 
-/** Inclusive. */
-export const since = (field: string): Filter => ({
-  field,
-  where: (column, timestamp) => sql`${column} >= ${timestamp}::timestamptz`,
-});
+const compares =
+  (operator: '>=' | '<') =>
+  (field: string): Filter => ({
+    field,
+    where: (column, timestamp) => sql`${column} ${sql.raw(operator)} ${timestamp}::timestamptz`,
+  });
 
-/** Exclusive. */
-export const before = (field: string): Filter => ({
-  field,
-  where: (column, timestamp) => sql`${column} < ${timestamp}::timestamptz`,
-});
+export const since = compares('>=');
+export const before = compares('<');
 
 /** For a filter on a field that the list is not ordered by. */
 export const plannedEachTime = (filter: Filter): Filter => ({ ...filter, isPlannedEachTime: true });

@@ -23,11 +23,6 @@ import { type Resource, recordNotFound, type TenantTable } from '../tables/resou
 
 export type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
 
-const getStatement = <T>(view: View<T>, name = `${getTableName(view.table)}.get`) =>
-  prepared(name, ($: Params<RecordKey>) => bodies(view.fields, view.table, recordIs(view, $)), {
-    isShort: true,
-  });
-
 /** A lock needs its own statement: the next one sees what was committed before the lock. */
 const lockStatement = ({ table }: Resource) =>
   prepared(`${getTableName(table)}.lock`, ($: Params<RecordKey>) =>
@@ -35,8 +30,9 @@ const lockStatement = ({ table }: Resource) =>
   );
 
 /** The function throws the resource's not-found error. */
-export function defineGet<T>(view: View<T>, name?: string): Get<T> {
-  const statement = getStatement(view, name);
+export function defineGet<T>(view: View<T>, name = `${getTableName(view.table)}.get`): Get<T> {
+  const find = ($: Params<RecordKey>) => bodies(view.fields, view.table, recordIs(view, $));
+  const statement = prepared(name, find, { isShort: true });
   return async ({ db, organizationId }, id) => {
     const [row] = isId(id) ? await db.read(statement, { organizationId, id }) : [];
     if (!row) throw recordNotFound(view, id);
@@ -46,14 +42,10 @@ export function defineGet<T>(view: View<T>, name?: string): Get<T> {
 
 /** Like `defineGet`, and locks the record until the transaction ends. */
 export function defineLockedGet<T>(view: View<T>, name?: string): Get<T> {
-  const [lock, get] = [lockStatement(view), getStatement(view, name)];
-  return async ({ db, organizationId }, id) => {
-    if (!isId(id)) throw recordNotFound(view, id);
-    const key = { organizationId, id };
-    await db.write(lock, key);
-    const [row] = await db.read(get, key);
-    if (!row) throw recordNotFound(view, id);
-    return row.body;
+  const [lock, get] = [lockStatement(view), defineGet(view, name)];
+  return async (scope, id) => {
+    if (isId(id)) await scope.db.write(lock, { organizationId: scope.organizationId, id });
+    return get(scope, id);
   };
 }
 

@@ -51,37 +51,31 @@ function register<Row, Values>(statement: Statement<Row, Values>): Statement<Row
 
 const dialect = new PgDialect();
 
-function compose<Values, Query extends SQLWrapper>(
-  name: string,
-  query: ($: Params<Values>) => Query,
-  { isFurther, ...options }: Options & Pick<Statement<unknown, never>, 'isPrepared'>,
-): Statement<RowOf<Query>, Values> {
-  const { sql: text, params } = dialect.sqlToQuery(query(placeholders as Params<Values>).getSQL());
-  const statement = { name, text, params, ...options };
-  return isFurther ? statement : register(statement);
-}
-
 type Options = Partial<Pick<Statement<unknown, never>, 'isShort'>> & {
   /** One of too many to register. */
   isFurther?: boolean;
 };
 
+const compose =
+  (isPrepared: boolean) =>
+  <Values, Query extends SQLWrapper>(
+    name: string,
+    query: ($: Params<Values>) => Query,
+    { isShort, isFurther }: Options = {},
+  ): Statement<RowOf<Query>, Values> => {
+    const { sql: text, params } = dialect.sqlToQuery(query(placeholders as Params<Values>).getSQL());
+    const statement = { name, text, params, isPrepared, isShort };
+    return isFurther ? statement : register(statement);
+  };
+
 /**
  * A statement that each connection prepares once.
  * @param query annotates its placeholders: `($: Params<{ id: string }>) => …`
  */
-export const prepared = <Values, Query extends SQLWrapper>(
-  name: string,
-  query: ($: Params<Values>) => Query,
-  options: Options = {},
-): Statement<RowOf<Query>, Values> => compose(name, query, { ...options, isPrepared: true });
+export const prepared = compose(true);
 
 /** A statement that PostgreSQL plans at each run, because its values decide the best plan. */
-export const unprepared = <Values, Query extends SQLWrapper>(
-  name: string,
-  query: ($: Params<Values>) => Query,
-  options: Options = {},
-): Statement<RowOf<Query>, Values> => compose(name, query, { ...options, isPrepared: false });
+export const unprepared = compose(false);
 
 const CACHED_SETS = 64;
 
