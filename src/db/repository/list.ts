@@ -61,7 +61,7 @@ const isEqual: Filter['where'] = (column, value) => sql`${column} = ${value}`;
 export const equals = (field: string): Filter => ({ field, where: isEqual });
 
 const compares =
-  (operator: '>=' | '<') =>
+  (operator: string) =>
   (field: string): Filter => ({
     field,
     where: (column, timestamp) => sql`${column} ${sql.raw(operator)} ${timestamp}::timestamptz`,

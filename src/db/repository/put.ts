@@ -40,13 +40,11 @@ type PutOptions<Name extends string> = {
   taken?: (input: Input) => ApiError;
 };
 
+const rejected = (fields: readonly string[], message: string): ApiError =>
+  validationFailed(fields.map((field) => ({ path: `body.${field}`, message })));
+
 export const referenceRejected = (fields: readonly string[]): ApiError =>
-  validationFailed(
-    fields.map((field) => ({
-      path: `body.${field}`,
-      message: 'does not refer to an active record of this organization',
-    })),
-  );
+  rejected(fields, 'does not refer to an active record of this organization');
 
 export function putSteps<T, Name extends string>(view: View<T, PutTable>, options: PutOptions<Name>) {
   const { table } = view;
@@ -57,6 +55,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
   const writtenOnce: readonly string[] = [...fixed, ...(options.insertOnly ?? [])];
   const replaced = pick((field) => !writtenOnce.includes(field));
   const references = (options.references ?? {}) as Readonly<Record<string, Resource>>;
+  const referenceColumns = pick((field) => field in references);
   const name = getTableName(table);
 
   const lockToWriteStatement = prepared(`${name}.lock_to_write`, ($: Params<RecordKey>) =>
@@ -134,26 +133,17 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
       stored: Stored | undefined,
     ): Promise<void> {
       const changed = fixed.filter((field) => stored && (input[field] ?? stored[field]) !== stored[field]);
-      if (changed.length > 0)
-        throw validationFailed(
-          changed.map((field) => ({
-            path: `body.${field}`,
-            message: 'cannot be changed after it was first set',
-          })),
-        );
+      if (changed.length > 0) throw rejected(changed, 'cannot be changed after it was first set');
       const changedReferences = Object.keys(references).filter(
         (field) => input[field] != null && String(input[field]).toLowerCase() !== stored?.[field],
       );
       if (changedReferences.length === 0) return;
-      const ids = rowValues(
-        pick((field) => field in references),
-        input,
-      );
+      const ids = rowValues(referenceColumns, input);
       const [named] = await db.read(referencesStatement, { organizationId, ...ids });
-      const rejected = changedReferences.filter(
+      const broken = changedReferences.filter(
         (field) => named?.[field] !== 'visible' && (named?.[field] ?? '') !== stored?.[field],
       );
-      if (rejected.length > 0) throw referenceRejected(rejected);
+      if (broken.length > 0) throw referenceRejected(broken);
     },
 
     /** @throws LostRace if a concurrent request created the record: the next attempt finds it; else `taken` */
