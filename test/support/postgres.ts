@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -108,9 +109,9 @@ async function startEmbedded(): Promise<Server> {
   return startEmbeddedPostgres(join(tmpdir(), 'postgres'), SETTINGS);
 }
 
-/** Loaded on demand, because loading the library takes longer than PostgreSQL's start. */
 async function startContainer(): Promise<Server> {
-  const container = await import('./container.ts');
+  execFileSync('sh', ['tools/install.sh'], { stdio: 'inherit' });
+  const container = await import('../../tools/container.ts');
   return container.startContainer(process.env.TEST_POSTGRES_IMAGE ?? 'postgres:18', SETTINGS);
 }
 
