@@ -131,7 +131,7 @@ const getStored = defineGet(
   { ...recordView, visible: sql`(${products.archivedAt} is null or ${isRestorable})` },
   'products.get_stored',
 );
-const restoreArchived = defineRestore(recordView, () => isRestorable);
+const restoreArchived = defineRestore(recordView, isRestorable);
 
 /** Products of the dashboard: archived ones too, until they are purged. */
 export const catalogProductRecord = {
@@ -143,7 +143,7 @@ export const catalogProductRecord = {
   archive: archiveCatalogProduct,
   /** @throws CATALOG_PRODUCT_NOT_FOUND also after the retention, CATALOG_PRODUCT_NOT_ARCHIVED */
   restore: async (scope: OrganizationScope, id: string): Promise<Json<CatalogProductRecord>> => {
-    const restored = await restoreArchived(scope, id, {});
+    const restored = await restoreArchived(scope, id);
     if (restored) return restored;
     await getStored(scope, id);
     throw new ApiError('CATALOG_PRODUCT_NOT_ARCHIVED');

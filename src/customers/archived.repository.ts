@@ -43,7 +43,7 @@ const list = defineRecordList(
 
 const restoreArchived = defineRestore(
   customerRecordView,
-  () => sql`${customers.mergedInto} is null and not ${isErased}`,
+  sql`${customers.mergedInto} is null and not ${isErased}`,
 );
 
 /**
@@ -58,7 +58,7 @@ async function restoreCustomer(scope: OrganizationScope, id: string): Promise<Js
     id,
     contacts.map(keyOfContact),
     async (within) => {
-      const restored = await restoreArchived(within, id, {});
+      const restored = await restoreArchived(within, id);
       if (restored) return restored;
       const { archivedAt, erasurePending, erasedAt, mergedInto } = parseJson(
         await getCustomerRecord(within, id),

@@ -20,7 +20,7 @@ import {
 } from '../db/index.ts';
 import { bodyHint } from './body-hint.ts';
 import { commonHeaders, JSON_TYPE } from './headers.ts';
-import { about, everySecond } from './logging.ts';
+import { everySecond, logFields } from './logging.ts';
 import { rememberOperations } from './near-operations.ts';
 import { fieldErrorsOf, ValidationError } from './validation.ts';
 
@@ -92,7 +92,7 @@ export function handleErrors(app: FastifyInstance): (request: FastifyRequest) =>
   app.setErrorHandler((error: FastifyError, request, reply) => {
     if (error instanceof Rejection) {
       request.rejected = error.reason;
-      rejections.count(error.reason, about(request).organizationId);
+      rejections.count(error.reason, logFields(request).organizationId);
       return sendError(reply, error);
     }
     if (error instanceof DatabaseTimeout) request.timedOut = error.spent.at;
@@ -100,7 +100,7 @@ export function handleErrors(app: FastifyInstance): (request: FastifyRequest) =>
     if (response.status >= 500)
       request.log.error(
         {
-          ...about(request),
+          ...logFields(request),
           ...(response instanceof OutcomeUnknown && { outcome: 'unknown' }),
           err: response.cause ?? response,
         },

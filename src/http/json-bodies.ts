@@ -45,7 +45,7 @@ export function excessOf(json: Uint8Array): string | undefined {
   return undefined;
 }
 
-const placeOf = ({ message }: SyntaxError): string =>
+const positionOf = ({ message }: SyntaxError): string =>
   message.replace(/ in JSON at position/, ' at position').replace(/,? is not valid JSON$/, '');
 
 function parse(body: Buffer): { error?: ApiError; value?: unknown } {
@@ -56,7 +56,7 @@ function parse(body: Buffer): { error?: ApiError; value?: unknown } {
   } catch (error) {
     const isJson = error instanceof SyntaxError;
     return {
-      error: invalid('body', isJson ? `must be valid JSON: ${placeOf(error)}` : 'must be JSON in UTF-8'),
+      error: invalid('body', isJson ? `must be valid JSON: ${positionOf(error)}` : 'must be JSON in UTF-8'),
     };
   }
 }

@@ -68,7 +68,7 @@ function organizationOf({ scope, params }: FastifyRequest): string | undefined {
   return (scope as OrganizationScope | undefined)?.organizationId ?? (isId(id ?? '') ? id : undefined);
 }
 
-export const about = (request: FastifyRequest) => ({
+export const logFields = (request: FastifyRequest) => ({
   organizationId: organizationOf(request),
   apiKeyId: request.apiKey?.id,
   actor: request.actor,
@@ -85,7 +85,7 @@ export function logRequests(app: FastifyInstance): void {
     if (request.rejected) return done();
     request.log.info(
       {
-        ...about(request),
+        ...logFields(request),
         status: reply.statusCode,
         milliseconds: rounded(reply.elapsedTime),
         databaseMilliseconds: rounded(request.databaseMilliseconds),

@@ -25,13 +25,24 @@ export type RateLimitOptions = {
   requestsPerMinute: number;
 };
 
-const limitHeaders = (limit: number, remaining: number, reset: number): Record<string, string> => ({
-  'ratelimit-policy': `"default";q=${limit};w=${WINDOW_SECONDS}`,
-  ratelimit: `"default";r=${remaining};t=${reset}`,
-  'x-ratelimit-limit': String(limit),
-  'x-ratelimit-remaining': String(remaining),
-  'x-ratelimit-reset': String(reset),
-});
+/** @returns the seconds until the window ends */
+function setLimitHeaders(
+  reply: FastifyReply,
+  limit: number,
+  { consumedPoints, msBeforeNext }: Counted,
+): number {
+  const reset = Math.max(1, Math.ceil(msBeforeNext / 1_000));
+  // A 304 can be taken back where its request was not counted: in memory, while Redis fails.
+  const remaining = Math.max(0, limit - Math.max(0, consumedPoints));
+  reply.headers({
+    'ratelimit-policy': `"default";q=${limit};w=${WINDOW_SECONDS}`,
+    ratelimit: `"default";r=${remaining};t=${reset}`,
+    'x-ratelimit-limit': String(limit),
+    'x-ratelimit-remaining': String(remaining),
+    'x-ratelimit-reset': String(reset),
+  });
+  return reset;
+}
 
 /** Uncounted 304s per window and instance, as a multiple of the limit. A 304 saves bytes, but costs the query. */
 const FREE_MULTIPLE = 10;
@@ -40,17 +51,6 @@ const FREE_MULTIPLE = 10;
 export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: RateLimitOptions): void {
   const free = memoryLimiter();
   const limitOf = (key: Key): number => key.requestsPerMinute ?? requestsPerMinute;
-
-  function setLimitHeaders(
-    reply: FastifyReply,
-    limit: number,
-    { consumedPoints, msBeforeNext }: Counted,
-  ): number {
-    const reset = Math.max(1, Math.ceil(msBeforeNext / 1_000));
-    // A 304 can be taken back where its request was not counted: in memory, while Redis fails.
-    reply.headers(limitHeaders(limit, Math.max(0, limit - Math.max(0, consumedPoints)), reset));
-    return reset;
-  }
 
   app.decorateRequest('countedUntil');
   app.addHook('onRequest', (request, reply, done) => {

@@ -90,8 +90,8 @@ type Rendered = Awaited<ReturnType<typeof renderChapters>>;
 const titleOf = (chapter: string): string => `${chapter[0]?.toUpperCase()}${chapter.slice(1)}`;
 
 export function chapterPage(chapters: Rendered, index: number, name: string): string {
-  const links = chapters.map(({ chapter, sections: [, ...sections] }, place) => {
-    if (place !== index) return `<li><a href="${chapter}">${titleOf(chapter)}</a></li>`;
+  const links = chapters.map(({ chapter, sections: [, ...sections] }, position) => {
+    if (position !== index) return `<li><a href="${chapter}">${titleOf(chapter)}</a></li>`;
     const headings = sections.map(
       ({ id, title }) => `<li><a href="${id.replace(chapter, '')}">${escaped(title)}</a></li>`,
     );

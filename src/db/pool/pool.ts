@@ -3,7 +3,7 @@ import pg from 'pg';
 import { ApiError } from '../../contract/errors.ts';
 import { type Deadline, enter } from './deadline.ts';
 import { breaksConnection, sqlState } from './errors.ts';
-import { cut, sendCancel } from './pg/cancel.ts';
+import { destroy, sendCancel } from './pg/cancel.ts';
 import { createSharedConnections } from './pg/shared.ts';
 import { LostRace } from './scope.ts';
 import { hasPreparedTooMany, run } from './send.ts';
@@ -86,7 +86,7 @@ export function openPool(options: PoolOptions) {
     const cancel = (): void => {
       deadline.cancel = undefined;
       cancelled = sendCancel(client, SILENCE_MS);
-      silence = setTimeout(() => cut(client), SILENCE_MS);
+      silence = setTimeout(() => destroy(client), SILENCE_MS);
     };
     deadline.cancel = cancel;
     try {
@@ -114,7 +114,7 @@ export function openPool(options: PoolOptions) {
       const cancel = (): void => {
         shared.isBroken = true;
         sendCancel(client, SILENCE_MS);
-        cut(client);
+        destroy(client);
       };
       deadline.cancel = cancel;
       if (deadline.abandoned) throw deadline.abandoned;

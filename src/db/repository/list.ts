@@ -306,14 +306,14 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
   // estimate a tenth of the table, and plan again at each run.
   function pageOf(where: SQL | undefined, skips: boolean, isPlanned: boolean, total: SQLWrapper | undefined) {
     const offset = skips ? sql`offset ${sql.placeholder('offset')}` : sql``;
-    const cut = (value: SQL): SQL => sql`select * from (
+    const pageRows = (value: SQL): SQL => sql`select * from (
         select ${value} from ${table} where ${where} order by ${orderBy} limit ${sql.raw(String(MAX_LIMIT))} ${offset}
       ) page limit ${sql.placeholder('limit')}`;
     // Skipped and rejected rows cost an index-only scan.
     const source =
       !skips && !isPlanned
-        ? sql`from (${cut(sql`*`)}) ${table}`
-        : sql`from ${table} where ${ofOrganization(table)} and ${table.id} = any(array(${cut(sql`${table.id}`)}))`;
+        ? sql`from (${pageRows(sql`*`)}) ${table}`
+        : sql`from ${table} where ${ofOrganization(table)} and ${table.id} = any(array(${pageRows(sql`${table.id}`)}))`;
     return sql<PageRow>`select row_to_json(item) as body${total && sql`, ${total} as total`}
       from (select ${selectList(view.fields)} ${source} order by ${orderBy}) item`;
   }

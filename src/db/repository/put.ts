@@ -194,7 +194,7 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
     archive: defineArchive(view),
     restore: async (scope: OrganizationScope, id: string): Promise<Json<T>> => {
       const record = parseJson(await get(scope, id)) as Input;
-      const restored = await restoreArchived(scope, id, {}).catch(steps.rejectTaken(record));
+      const restored = await restoreArchived(scope, id).catch(steps.rejectTaken(record));
       if (!restored) throw new ApiError(notArchivedCode(view.notFound));
       return restored;
     },

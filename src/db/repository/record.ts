@@ -156,27 +156,15 @@ export const storedOf = <T>(view: View<T, ArchivableTable>): View<T, ArchivableT
 });
 
 /** The function returns undefined if no archived record meets the condition, or if a trigger drops the update. */
-export function defineRestore<T, Values extends object = Record<never, never>>(
-  view: View<T, ArchivableTable>,
-  condition: ($: Params<Values>) => SQL | undefined = () => undefined,
-) {
+export function defineRestore<T>(view: View<T, ArchivableTable>, condition?: SQL) {
   const { table } = view;
-  const statement = prepared(`${getTableName(table)}.restore`, ($: Params<RecordKey & Values>) =>
-    written(
-      view,
-      qb
-        .update(table)
-        .set({ archivedAt: null })
-        .where(and(keyIs(table, $), isNotNull(table.archivedAt), condition($))),
-    ),
-  );
-  return async (
-    { db, organizationId }: OrganizationScope,
-    id: string,
-    values: Values,
-  ): Promise<Json<T> | undefined> => {
+  const statement = prepared(`${getTableName(table)}.restore`, ($: Params<RecordKey>) => {
+    const isRestorable = and(keyIs(table, $), isNotNull(table.archivedAt), condition);
+    return written(view, qb.update(table).set({ archivedAt: null }).where(isRestorable));
+  });
+  return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<T> | undefined> => {
     if (!isId(id)) throw recordNotFound(view, id);
-    const [row] = await db.write(statement, { ...values, organizationId, id });
+    const [row] = await db.write(statement, { organizationId, id });
     return row?.body;
   };
 }

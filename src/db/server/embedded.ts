@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import {
   chown,
@@ -17,6 +18,7 @@ import {
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 
 export type EmbeddedPostgres = {
@@ -81,22 +83,15 @@ function asOwner(owner: Owner | undefined, command: string, args: string[]): [st
   return ['setpriv', [...ids, ...capabilities, '--securebits=+no_setuid_fixup', command, ...args]];
 }
 
-function run(command: string, args: string[]): Promise<void> {
-  return new Promise((done, fail) => {
-    // In its own process group, Ctrl-C does not reach it.
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-    let output = '';
-    const collect = (chunk: Buffer) => {
-      output += chunk;
-    };
-    child.stdout.on('data', collect);
-    child.stderr.on('data', collect);
-    child.on('error', fail);
-    // Not 'close': a server that pg_ctl started keeps the pipes open.
-    child.on('exit', (code) =>
-      code === 0 ? done() : fail(new Error(output.trim() || `${command}: exit ${code}`)),
-    );
-  });
+async function run(command: string, args: string[]): Promise<void> {
+  // In its own process group, Ctrl-C does not reach it.
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const [[code], ...output] = await Promise.all([
+    once(child, 'close'),
+    text(child.stdout),
+    text(child.stderr),
+  ]);
+  if (code !== 0) throw new Error(output.join('').trim() || `${command}: exit ${code}`);
 }
 
 const isListening = (socket: string): Promise<boolean> =>

@@ -23,6 +23,6 @@ export function sendCancel(client: pg.Client, timeoutMs: number): Promise<boolea
 }
 
 /** Does not wait for the running statement, as `client.end()` does. */
-export function cut(client: pg.Client): void {
+export function destroy(client: pg.Client): void {
   client.connection.stream.destroy();
 }
