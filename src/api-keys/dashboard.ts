@@ -1,6 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
+import { recordRoutes } from '../http/record-routes.ts';
 import { json } from '../openapi/responses.ts';
 import {
   issueApiKey,
@@ -13,13 +14,25 @@ import {
 import {
   ApiKey,
   ApiKeyCreate,
-  ApiKeyList,
   ApiKeyListQuery,
   ApiKeyParams,
   ApiKeyRotate,
   ApiKeyUpdate,
   IssuedApiKey,
 } from './schema.ts';
+
+const records = recordRoutes({
+  path: '/api-keys',
+  title: 'an API key',
+  name: 'ApiKey',
+  plural: 'API keys',
+  notFound: 'API_KEY_NOT_FOUND',
+  descriptions: {
+    list: 'The keys of the organization, newest first, including revoked and expired keys.',
+    update:
+      'The key itself stays. The change takes effect on every instance within a second. `expiresAt` of a rotated key cannot be changed: 409 API_KEY_INACTIVE.',
+  },
+});
 
 export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (app, { now }, done) => {
   app.post(
@@ -38,18 +51,16 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
       idempotently(request, reply, 201, (scope) => issueApiKey(scope, request.body, now())),
   );
 
-  app.get(
-    '/api-keys',
-    {
-      schema: {
-        operationId: 'listApiKeys',
-        summary: 'List keys',
-        description: 'The keys of the organization, newest first, including revoked and expired keys.',
-        querystring: ApiKeyListQuery,
-        response: { 200: json(ApiKeyList, 'A page of keys.') },
+  app.register(
+    records({
+      schemas: { record: ApiKey, query: ApiKeyListQuery, patch: ApiKeyUpdate },
+      functions: {
+        list: listApiKeys,
+        lock: lockApiKey,
+        update: (scope, id, input) => updateApiKey(scope, id, input, now()),
       },
-    },
-    async (request) => listApiKeys(request.scope, request.query),
+      codes: { update: ['API_KEY_INACTIVE'] },
+    }),
   );
 
   app.post(
@@ -70,26 +81,6 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
       const { apiKeyId } = request.params;
       return idempotently(request, reply, 201, (scope) => rotateApiKey(scope, apiKeyId, request.body, now()));
     },
-  );
-
-  app.patch(
-    '/api-keys/:apiKeyId',
-    {
-      config: { errorCodes: ['API_KEY_NOT_FOUND', 'API_KEY_INACTIVE'] },
-      schema: {
-        operationId: 'updateApiKey',
-        summary: 'Change the settings of a key',
-        description:
-          'Changes only the settings in the body; the key itself stays. The change takes effect on every instance within a second. `expiresAt` of a rotated key cannot be changed: 409 API_KEY_INACTIVE.',
-        params: ApiKeyParams,
-        body: ApiKeyUpdate,
-        response: { 200: json(ApiKey, 'The key as it is now.') },
-      },
-    },
-    async (request) =>
-      ifMatch(request, lockApiKey, request.params.apiKeyId, (scope, id) =>
-        updateApiKey(scope, id, request.body, now()),
-      ),
   );
 
   app.delete(

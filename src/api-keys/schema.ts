@@ -4,7 +4,6 @@ import {
   id,
   integer,
   optionalBody,
-  page,
   pageQuery,
   patchOf,
   pathId,
@@ -79,9 +78,7 @@ export const IssuedApiKey = ApiKey.extend({
   key: z.string().describe('The key itself. Shown only in this response; the service stores only its hash.'),
 }).meta({ id: 'IssuedApiKey' });
 
-export const ApiKeyList = page(ApiKey).meta({ id: 'ApiKeyList' });
-
-export const ApiKeyParams = z.object({ apiKeyId: pathId('Id of the key.') });
+export const ApiKeyParams = z.object({ apiKeyId: pathId('Id of the API key.') });
 
 const Rotation = z
   .object({

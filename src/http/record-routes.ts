@@ -83,9 +83,11 @@ export const uuidParams = <const Name extends string>(...names: Name[]) =>
     ) as Record<Name, z.ZodString>,
   );
 
+const toLowerCase = (text: string): string => text.toLowerCase();
+const toUpperCase = (_space: string, letter: string): string => letter.toUpperCase();
+
 /** `pipeline stage` and `/pipeline-stages` are `PipelineStage` and `PipelineStages`. */
-const inPascalCase = (words: string): string =>
-  words.replaceAll(/\W?\b(\w)/g, (_start, letter: string) => letter.toUpperCase());
+const inPascalCase = (words: string): string => words.replaceAll(/\W?\b(\w)/g, toUpperCase);
 
 function orUndefined(error: unknown): undefined {
   if (error instanceof ApiError && error.status === 404) return;
@@ -103,7 +105,7 @@ export const recordRoutes =
     const { list, get, lock, lockStored = lock, create, put, update, archive, restore } = functions;
     const descriptions = { ...words.descriptions, ...view.descriptions };
     const noun = title.replace(/^an? /, '');
-    const idName = `${noun.replaceAll(/ (\w)/g, (_space, letter: string) => letter.toUpperCase())}Id`;
+    const idName = `${noun.replace(/^[A-Z]+/, toLowerCase).replaceAll(/ (\w)/g, toUpperCase)}Id`;
     const name = words.name ?? inPascalCase(noun);
     const one = `${path}/:${idName}`;
     // Whoever can PUT a record generates its id.

@@ -1,5 +1,4 @@
 import { and, eq, getTableName, isNull, type SQL, sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
 import {
@@ -38,18 +37,16 @@ import {
 } from '../db/index.ts';
 import { ClosedOrganization, Organization, type OrganizationListQuery } from './schema.ts';
 
-const RETENTION = sql.raw(`interval '30 days'`);
-
-/** In UTC: elsewhere, a PostgreSQL day has 23 or 25 hours across a clock change. */
-const inUtc = (timestamp: PgColumn | SQL): SQL => sql`((${timestamp}) at time zone 'UTC')`;
+/** 30 days, in hours: a PostgreSQL day has 23 or 25 hours across a clock change. */
+const RETENTION = sql.raw(`interval '720 hours'`);
 
 /** Closed for so long that it cannot be reopened. */
-export const isPastRetention = sql`${inUtc(organizations.closedAt)} <= ${inUtc(sql`now()`)} - ${RETENTION}`;
+export const isPastRetention = sql`${organizations.closedAt} <= now() - ${RETENTION}`;
 
 /** A claim for the purge and a reopening both update the row, so only one of them succeeds. */
 const isFound = sql`${organizations.purgeBeganAt} is null and (${isPastRetention}) is not true`;
 
-const purgeAt = isoTime(inUtc(sql`${inUtc(organizations.closedAt)} + ${RETENTION}`));
+const purgeAt = isoTime(sql`(${organizations.closedAt} + ${RETENTION})`);
 const view = { table: organizations, fields: fieldsOf(Organization, organizations, { purgeAt }) };
 
 type Key = { id: string };
