@@ -6,6 +6,7 @@ import { type ApiError, invalid, validationFailed } from '../contract/errors.ts'
 import { text } from '../contract/fields.ts';
 import { reportIgnored } from '../http/ignored-parameters.ts';
 import { type FieldError, pathOf, validate } from '../http/validation.ts';
+import type { StoredFile } from './upload.ts';
 
 export const AttachmentUpload = z.object({
   kind: text({ min: 1, max: 255 }).meta({ examples: ['itinerary'] }),
@@ -16,13 +17,6 @@ export const AttachmentUpload = z.object({
 });
 
 export type AttachmentDescription = { kind: string; fileName: string; mimeType: string };
-
-export type Upload<Stored> = { stored: Stored; description: AttachmentDescription };
-
-export type FileStore<Stored> = {
-  store: (content: Readable) => Promise<Stored>;
-  discard: (stored: Stored) => Promise<void>;
-};
 
 /** `kind` has at most 255 characters of four bytes each; a longer one is cut, but still too long. */
 const MAX_FIELD_BYTES = 4 * 256;
@@ -61,19 +55,17 @@ async function* bytesOf(file: Readable): AsyncGenerator<Buffer> {
   }
 }
 
-type Received<Stored> = {
+type Received = {
   kind?: unknown;
   file?: unknown;
-  stored?: Stored;
+  stored?: StoredFile;
   repeated: FieldError[];
   ignored: string[];
 };
 
-async function receive<Stored>(
-  request: FastifyRequest,
-  received: Received<Stored>,
-  store: (content: Readable) => Promise<Stored>,
-): Promise<void> {
+type Store = (content: Readable) => Promise<StoredFile>;
+
+async function receive(request: FastifyRequest, received: Received, store: Store): Promise<void> {
   for await (const part of partsOf(request)) {
     const name = part.fieldname;
     if (name !== 'kind' && name !== 'file') received.ignored.push(`body.${name}`);
@@ -90,19 +82,17 @@ async function receive<Stored>(
   }
 }
 
-/**
- * Streams the file of an upload to `store`. If the upload is rejected, the stored file is discarded.
- * @throws VALIDATION_FAILED, and the errors of `store`
- */
-export async function readUpload<Stored>(
+/** Streams the file of an upload to `store`. If the upload is rejected, the stored file is discarded. */
+export async function readUpload(
   request: FastifyRequest,
   reply: FastifyReply,
-  { store, discard }: FileStore<Stored>,
-): Promise<Upload<Stored>> {
+  store: Store,
+  discard: (stored: StoredFile) => Promise<void>,
+): Promise<{ stored: StoredFile; description: AttachmentDescription }> {
   if (!request.isMultipart()) {
     throw invalid('body', 'must be sent as multipart/form-data');
   }
-  const received: Received<Stored> = { repeated: [], ignored: [] };
+  const received: Received = { repeated: [], ignored: [] };
   try {
     await receive(request, received, store);
     const { kind, file, stored, repeated, ignored } = received;

@@ -1,15 +1,9 @@
 import { hash } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import {
-  type Database,
-  isCertainlyUndone,
-  type Json,
-  type OrganizationScope,
-  parseJson,
-  toJson,
-} from '../db/index.ts';
+import { type Database, isCertainlyUndone, type OrganizationScope, parseJson, toJson } from '../db/index.ts';
 import type { FileLinks } from '../files/links.ts';
 import { type AttachmentDescription, acceptUploads, readUpload } from '../files/multipart.ts';
 import { type FileStorage, storageKey } from '../files/storage.ts';
@@ -19,12 +13,7 @@ import { idempotently } from '../http/idempotency.ts';
 import { ArchivedRecord, recordView, uuidParams } from '../http/record-routes.ts';
 import { validatorCompiler } from '../http/validation.ts';
 import { json } from '../openapi/responses.ts';
-import {
-  deleteAttachment,
-  lockAttachment,
-  recordAttachment,
-  type StoredAttachment,
-} from './attachments.repository.ts';
+import { deleteAttachment, lockAttachment, recordAttachment } from './attachments.repository.ts';
 import { findQuote, openQuote, quoteRecord } from './repository.ts';
 import {
   DeletedQuoteAttachment,
@@ -131,12 +120,8 @@ const removeFile = ({ scope, log }: FastifyRequest, storage: FileStorage, id: st
     );
 
 /** The hash of an upload's parts and file. */
-const bodyHashOf = (description: AttachmentDescription, { sha256 }: StoredFile): Buffer =>
-  hash(
-    'sha256',
-    JSON.stringify([description.kind, description.fileName, description.mimeType, sha256]),
-    'buffer',
-  );
+const bodyHashOf = ({ kind, fileName, mimeType }: AttachmentDescription, { sha256 }: StoredFile): Buffer =>
+  hash('sha256', JSON.stringify([kind, fileName, mimeType, sha256]), 'buffer');
 
 /** Only this route takes multipart bodies, so it has its own scope. */
 const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { storage, links }) => {
@@ -164,30 +149,25 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
     async (request, reply) => {
       const { scope, params } = request;
       const discard = ({ id }: StoredFile) => removeFile(request, storage, id);
-      const { stored, description } = await readUpload(request, reply, {
-        store: async (content) => {
-          // A repeated request gets its first response, even if the quote has gone since.
-          if (request.headers['idempotency-key'] === undefined)
-            await quoteRecord.getActive(scope, params.quoteId);
-          return storeFile(storage, scope.organizationId, content);
-        },
-        discard,
-      });
-      const attach = async (within: OrganizationScope): Promise<Json<StoredAttachment>> => {
-        const attachment = await recordAttachment(within, params.quoteId, stored, description);
-        return toJson({ ...attachment, url: await links.sign(within, attachment) });
+      const store = async (content: Readable) => {
+        // A repeated request gets its first response, even if the quote has gone since.
+        if (request.headers['idempotency-key'] === undefined)
+          await quoteRecord.getActive(scope, params.quoteId);
+        return storeFile(storage, scope.organizationId, content);
       };
+      const { stored, description } = await readUpload(request, reply, store, discard);
+      const attach = async (within: OrganizationScope) =>
+        toJson(await recordAttachment(within, params.quoteId, stored, description));
       const response = await idempotently(request, reply, 201, attach, bodyHashOf(description, stored)).catch(
         async (error) => {
           if (isCertainlyUndone(error)) await discard(stored);
           throw error;
         },
       );
-      if (!reply.hasHeader('idempotency-replayed')) return response;
-      // A replay keeps the first file, whose link may have expired.
-      await discard(stored);
-      const first = parseJson<StoredAttachment>(response);
-      return toJson({ ...first, url: await links.sign(scope, first) });
+      // A replay keeps the first file.
+      if (reply.hasHeader('idempotency-replayed')) await discard(stored);
+      const attachment = parseJson(response);
+      return toJson({ ...attachment, url: await links.sign(scope, attachment) });
     },
   );
 };
