@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -109,9 +108,9 @@ async function startEmbedded(): Promise<Server> {
   return startEmbeddedPostgres(join(tmpdir(), 'postgres'), SETTINGS);
 }
 
+/** Loaded on demand, because loading the library takes longer than PostgreSQL's start. */
 async function startContainer(): Promise<Server> {
-  execFileSync('sh', ['tools/install.sh'], { stdio: 'inherit' });
-  const container = await import('../../tools/container.ts');
+  const container = await import('./container.ts');
   return container.startContainer(process.env.TEST_POSTGRES_IMAGE ?? 'postgres:18', SETTINGS);
 }
 
