@@ -2,16 +2,26 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
+import { catalogProductRecord, updateCatalogProduct } from '../../src/catalog/repository.ts';
 import { createCustomer } from '../../src/customers/repository.ts';
 import { CustomerCreate } from '../../src/customers/schema.ts';
-import { newId } from '../../src/db/index.ts';
+import { newId, type OrganizationScope } from '../../src/db/index.ts';
 import { eraseCustomer } from '../../src/person/erasure.repository.ts';
 import { mergeCustomer } from '../../src/person/merge.repository.ts';
+import { quoteRecord } from '../../src/quotes/repository.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { administer, countAtWork } from '../support/databases.ts';
 import { findAllDrift, findDrift } from '../support/drift.ts';
-import { interrupted } from '../support/races.ts';
-import { conversation, customer, message, opportunity, quote } from '../support/records.ts';
+import { interrupted, overlap } from '../support/races.ts';
+import {
+  attachment,
+  conversation,
+  customer,
+  message,
+  opportunity,
+  product,
+  quote,
+} from '../support/records.ts';
 import type { Agency, Reply } from '../support/service.ts';
 
 /** The order of locks of src/db/README.md: simultaneous writes wait for each other, and never in a circle. */
@@ -290,6 +300,7 @@ async function lockable(agency: Agency) {
       await quote(agency, { opportunityId: id, customerId }, idOf(`quotes ${age}`));
     }
   }
+  ids.quote_attachments = (await attachment(agency, service.storage, idOf('quotes low'))).stored.id;
   const advisory = (key: string) => `pg_%_xact_lock(hashtextextended(concat(${key}), 0))`;
   const row = ([name, id]: [string, string]): [string, string] => [
     name,
@@ -308,7 +319,7 @@ async function lockable(agency: Agency) {
   };
   const take = (client: pg.Client, name: string) =>
     client.query(`select ${(locks[name] ?? '').replace('%', 'advisory')}`);
-  return { idOf, isTaken, take };
+  return { idOf, isTaken, names: Object.keys(locks), take };
 }
 
 const TIED = ['conversations', 'opportunities', 'quotes'].flatMap((table) => [
@@ -339,7 +350,7 @@ const ORDERS: [string, string[], (agency: Agency, idOf: (name: string) => string
   ],
   [
     'a message',
-    ['chains', 'conversations high'],
+    ['chains', 'conversations low', 'conversations high'],
     (agency, idOf) => message(agency, idOf('conversations high')),
   ],
   [
@@ -347,23 +358,40 @@ const ORDERS: [string, string[], (agency: Agency, idOf: (name: string) => string
     ['opportunities high', 'name high'],
     (agency, idOf) => opportunity(agency, { customerId: idOf('customers high') }, idOf('opportunities high')),
   ],
+  [
+    'a quote that gets a customer',
+    ['quotes low', 'name high'],
+    ({ scope }, idOf) =>
+      quoteRecord.update(scope, idOf('quotes low'), { customerId: idOf('customers high') }),
+  ],
+  [
+    'a quote of another opportunity, whose customer it gets',
+    ['quotes low', 'opportunities high'],
+    (agency, idOf) => quote(agency, { opportunityId: idOf('opportunities high') }, idOf('quotes low')),
+  ],
+  [
+    'an attachment',
+    ['quote_attachments'],
+    (agency, idOf) =>
+      dashboard.of(agency).delete(`/quotes/${idOf('quotes low')}/attachments/${idOf('quote_attachments')}`),
+  ],
 ];
 
-// Whoever waits for a lock has those before it and none after it.
+// Whoever waits for a lock has those before it and no other.
 test.each(ORDERS)('%s takes its locks in the order of src/db/README.md', async (_name, order, write) => {
   for (const [place, held] of order.entries()) {
     const agency = await service.agency();
-    const { idOf, isTaken, take } = await lockable(agency);
+    const { idOf, isTaken, names, take } = await lockable(agency);
     await administer(service.ownerUrl, async (client) => {
       await client.query('begin');
       await take(client, held);
       const written = write(agency, idOf);
       await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
       const taken: string[] = [];
-      for (const name of order) if (name !== held && (await isTaken(client, name))) taken.push(name);
+      for (const name of names) if (name !== held && (await isTaken(client, name))) taken.push(name);
       await client.query('commit');
       await written;
-      expect(taken, `while it waits for ${held}`).toEqual(order.slice(0, place));
+      expect(new Set(taken), `while it waits for ${held}`).toEqual(new Set(order.slice(0, place)));
     });
   }
 });
@@ -378,7 +406,7 @@ const whileLocked = (thread: { id: string }, work: () => Promise<unknown>) =>
   });
 
 test.each(['create', 'update', 'restore'])(
-  'a %s whose customer gets a locked conversation holds no contact while it waits',
+  'a %s whose customer gets a locked conversation holds neither a contact nor a customer while it waits',
   async (operation) => {
     const agency = await service.agency();
     const body = { contacts: [whatsapp(1)] };
@@ -395,6 +423,8 @@ test.each(['create', 'update', 'restore'])(
       reply = writes[operation]?.();
       await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
       expect(await heldContacts(agency)).toBe(0);
+      const free = 'select from customers where organization_id = $1 for no key update skip locked';
+      expect(await service.query(free, [agency.id])).toHaveLength(2);
     });
     expect((await reply)?.status).toBeLessThan(300);
     expect(await findAllDrift(service, agency)).toEqual([]);
@@ -422,11 +452,31 @@ test('a merge that meets a locked conversation of a contact begins again', async
   expect(await findAllDrift(service, agency)).toEqual([]);
 });
 
-test('a PUT of a record that another one creates meanwhile replaces it', async () => {
+test.each([
+  ['opportunities', opportunity],
+  ['quotes', quote],
+] as const)('a PUT of %s that another one creates meanwhile replaces them', async (table, put) => {
   const [agency, id] = [await service.agency(), randomUUID()];
-  const { scope } = interrupted(agency.scope, 'opportunities.put_insert', () => opportunity(agency, {}, id));
-  expect(await opportunity({ ...agency, scope }, { title: 'Oaxaca' }, id)).toMatchObject({ title: 'Oaxaca' });
+  const { scope } = interrupted(agency.scope, `${table}.put_insert`, () => put(agency, {}, id));
+  expect(await put({ ...agency, scope }, { title: 'Oaxaca' }, id)).toMatchObject({ title: 'Oaxaca' });
 });
+
+test.each([
+  ['/v1', updateCatalogProduct, catalogProductRecord.update],
+  ['the dashboard', catalogProductRecord.update, updateCatalogProduct],
+])(
+  'a PATCH of variants by %s waits for another one, and keeps what it wrote',
+  async (_api, first, second) => {
+    const agency = await service.agency();
+    const { id, variants } = await product(agency, { variants: [{ label: 'Baja' }] });
+    const patch = (update: typeof first, fields: object) => (scope: OrganizationScope) =>
+      update(scope, id, { variants: [{ id: variants[0].id, ...fields }] });
+    await overlap(service, agency, patch(first, { fromPrice: 300 }), patch(second, { capacityMax: 16 }));
+    expect((await agency.get(`/v1/catalog/products/${id}`)).body.variants).toEqual([
+      { ...variants[0], fromPrice: 300, capacityMax: 16 },
+    ]);
+  },
+);
 
 test('a thread that another request moves meanwhile is moved under the lock of the chains', async () => {
   const agency = await service.agency();

@@ -8,7 +8,7 @@ import { JOBS } from '../../src/jobs/schedule.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
-import { LISTS } from '../support/operations.ts';
+import { LISTS, recordsOf } from '../support/operations.ts';
 import type { Agency } from '../support/service.ts';
 
 const DAY = 24 * 3_600_000;
@@ -73,6 +73,36 @@ test.each(PURGES)(
     expect(await findDrift(service, agency, neighbour)).toEqual([]);
   },
 );
+
+test.each(PURGES)(
+  'an archived record of $table is listed and can be restored until its purgeAt',
+  async ({ creates, make, table }) => {
+    const agency = await service.agency();
+    const call = dashboard.of(agency);
+    const url = recordsOf(creates).replace(/.*(\/v1|\{organizationId\})/, '');
+    const { id } = await make(agency);
+    const archive = (ago: number) =>
+      service.query(`update ${table} set archived_at = $2 where id = $1`, [id, new Date(Date.now() - ago)]);
+    await archive(0);
+    const { archivedAt, purgeAt } = (await call.get(`${url}/${id}`)).body;
+    const retention = Date.parse(purgeAt) - Date.parse(archivedAt);
+    for (const [ago, status, total] of [
+      [retention + 1_000, 404, 0],
+      [retention - 60_000, 200, 1],
+    ] as const) {
+      await archive(ago);
+      expect((await call.get(`${url}?archived=true`)).body.pagination.total).toBe(total);
+      expect((await call.get(`${url}/${id}`)).status).toBe(status);
+      expect((await call.post(`${url}/${id}/restore`)).status).toBe(status);
+    }
+  },
+);
+
+// Of NO ACTION, the default, the purge would fail for each record that another one refers to.
+test.each(PURGES)('every foreign key to $table says what a purge does to its rows', async ({ table }) => {
+  const keys = `select conname from pg_constraint where confrelid = $1::regclass and confdeltype = 'a'`;
+  expect(await service.query(keys, [table])).toEqual([]);
+});
 
 test.each(PURGES)('a job purges $table', async ({ make, table }) => {
   const agency = await service.agency();

@@ -32,7 +32,7 @@ const LIMITS: Record<string, { files: number; lines: number }> = {
   'A limit': { files: 1, lines: 1 },
   'An error code': { files: 6, lines: 8 },
   'A resource that `/v1` only reads': { files: 12, lines: 148 },
-  'A resource that `/v1` writes': { files: 17, lines: 248 },
+  'A resource that `/v1` writes': { files: 17, lines: 272 },
 };
 
 type Outcome = { isGood: boolean; output: string; command?: string };

@@ -280,22 +280,23 @@ const STEPS: readonly Step[] = [
   },
 ];
 
-/** Records of tables that no step above fills, with their required columns. Triggers write their derived data. */
+/** Records of tables that no step above fills, with their required columns and their texts. Triggers write their derived data. */
 const OTHER_STEPS: Step[] = tables.flatMap((table) => {
   const [what, columns] = [getTableName(table), getTableColumns(table)];
   if (!('archivedAt' in columns) || STEPS.some(({ sql }) => sql.includes(`insert into ${what} (`))) return [];
   const word = `case n % 5 when 0 then '${TERMS.common} ' else '' end`;
-  const least = Object.values(columns)
-    .filter(({ name, notNull, hasDefault }) => notNull && !hasDefault && !/^(organization_)?id$/.test(name))
+  const own = Object.values(columns)
+    .filter((column) => column.getSQLType() === 'text' || (column.notNull && !column.hasDefault))
+    .filter(({ name }) => !/^(organization_)?id$/.test(name))
     .map(({ name, dataType }) => [name, dataType === 'string' ? `'${name} ' || ${word} || n` : 'n'] as const);
-  const names = ['organization_id', 'id', 'created_at', 'updated_at', ...least.map(([name]) => name)];
+  const names = ['organization_id', 'id', 'created_at', 'updated_at', ...own.map(([name]) => name)];
   const values = [
     id('organization', 'org'),
     'bench.id(9, org, n)',
     'bench.born(n)',
     'bench.touched(org, n, 150)',
   ];
-  const sql = `insert into ${what} (${names}) select ${[...values, ...least.map(([, value]) => value)]} ${rows('products')}`;
+  const sql = `insert into ${what} (${names}) select ${[...values, ...own.map(([, value]) => value)]} ${rows('products')}`;
   return [{ what, sql }];
 });
 
