@@ -13,6 +13,7 @@ const CHECKS: readonly [name: string, command: string[]][] = [
   ['types of tools', ['tsc', '--project', 'tools']],
   ['format and lint', ['tools/node_modules/.bin/biome', 'check']],
   ['OpenAPI documents', node('tools/check-documents.ts')],
+  ['names in documents and comments', node('tools/lint-texts.ts')],
   ['generated documents', withRuntime('tools/documents.ts', '--check')],
   ['unused code and dependencies', ['tools/node_modules/.bin/knip']],
   ['migrations of the schema', withRuntime('tools/check-schema.ts')],

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { getTableName } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import type { KeyCache } from '../../src/api-keys/cache.ts';
-import { type ErrorCode, errorCodes } from '../../src/contract/errors.ts';
+import { errorCodes } from '../../src/contract/errors.ts';
 import type { Database } from '../../src/db/index.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { JOBS } from '../../src/jobs/schedule.ts';
@@ -14,25 +14,10 @@ import { RECIPES } from '../support/recipes.ts';
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 const isFile = (path: string): boolean => existsSync(new URL(path, root));
-const { scripts } = JSON.parse(read('package.json'));
 
 /** The first groups of all matches in a text. */
 const all = (text: string, pattern: RegExp): string[] =>
   [...text.matchAll(pattern)].map(([, group]) => String(group));
-
-/** The headings of a Markdown document, outside of its code blocks. */
-const headingsOf = (text: string): string[] => all(text.replace(/^```[\s\S]*?^```$/gm, ''), /^#+ (.+)$/gm);
-
-/** The anchor that GitHub generates for a heading. */
-const anchorOf = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-    .replaceAll(' ', '-');
-
-/** Without the code of recipes: it names what only the recipe adds. */
-const withoutRecipes = (text: string): string =>
-  text.replace(/^ *(?:Run|(?:In|New,) `.*):\n\n *```[\s\S]*?^ *```$/gm, '');
 
 /** The rows of the table that begins with this head. */
 function rowsBelow(head: string, document: string): string[] {
@@ -42,73 +27,6 @@ function rowsBelow(head: string, document: string): string[] {
 }
 
 const firstColumn = (rows: string[]): string[] => rows.map((row) => row.split('|')[1] ?? '');
-
-describe.each(documents)('$path', ({ path, text }) => {
-  test('names only npm scripts that exist', () => {
-    expect(all(text, /npm run ([\w:-]+)/g).filter((script) => !(script in scripts))).toEqual([]);
-  });
-
-  test('links only to files and headings that exist', () => {
-    const links = all(text, /\]\(([^)]+)\)/g).filter((link) => !/^https?:/.test(link));
-    const broken = links.filter((link) => {
-      const { pathname, hash } = new URL(link, new URL(path, root));
-      if (!existsSync(pathname)) return true;
-      if (hash === '') return false;
-      return !headingsOf(readFileSync(pathname, 'utf8')).map(anchorOf).includes(hash.slice(1));
-    });
-    expect(broken).toEqual([]);
-  });
-
-  test('names only files that exist', () => {
-    const files =
-      /`((?:src|rules|test|bench|client|crm|demo|deploy|docs|examples|openapi|migrations|n8n|tools)\/[\w./-]*)`/g;
-    expect(all(withoutRecipes(text), files).filter((file) => !isFile(file))).toEqual([]);
-  });
-
-  test('names only error codes that exist', () => {
-    const codes =
-      /\b([A-Z]+(?:_[A-Z]+)*_(?:NOT_FOUND|FAILED|CONFLICT|TOO_LARGE|EXCEEDED|UNAVAILABLE|LINK_INVALID|INTERNAL_ERROR|NOT_ARCHIVED|KEY_INACTIVE))\b/g;
-    const unknown = all(withoutRecipes(text), codes).filter(
-      (code) => !errorCodes.includes(code as ErrorCode),
-    );
-    expect(unknown).toEqual([]);
-  });
-});
-
-describe('comments', () => {
-  const sources = globSync(
-    [
-      '{src,rules,test,tools,bench,client,crm,demo,deploy,examples,migrations,n8n}/**/*.{ts,js,sql,py,sh,yml,yaml,cfg,ini}',
-      'docker-compose.yml',
-    ],
-    { exclude: ['**/node_modules/**'] },
-  );
-  /** Joined, because a sentence can continue on the next line. */
-  const commentsOf = (text: string): string => all(text, /^\s*(?:\/\*\*?|\*|\/\/|#|--|;)\s(.*)$/gm).join(' ');
-  const commented = sources.map((file) => ({ file, comments: commentsOf(read(file)) }));
-
-  test('name only npm scripts that exist', () => {
-    const named = commented.flatMap(({ file, comments }) =>
-      all(comments, /`npm run ([\w:-]+)/g).map((script) => ({ file, script })),
-    );
-    expect(named.length).toBeGreaterThan(5);
-    expect(named.filter(({ script }) => !(script in scripts))).toEqual([]);
-  });
-
-  test('cite only documents that exist, by their path from the root, and headings that they have', () => {
-    /** `docs/operating.md`, or with a heading of it: `docs/operating.md, "Backups"`. */
-    const citation = /(?<![\w/.`])((?:[\w-]+\/)*[\w-]+\.md)\b(?:, "([^"]+)")?/g;
-    const cited = commented.flatMap(({ file, comments }) =>
-      Array.from(comments.matchAll(citation), ([, path = '', heading]) => ({ file, path, heading })),
-    );
-    expect(cited.length).toBeGreaterThan(10);
-    const broken = cited.filter(({ path, heading }) => {
-      if (!isFile(path)) return true;
-      return heading !== undefined && !headingsOf(read(path)).includes(heading);
-    });
-    expect(broken).toEqual([]);
-  });
-});
 
 test('the limit of a list is 25 to 100, of a transcript 50 to 200, as the guide and the client say', () => {
   const limits = Object.entries(PUBLIC.paths).flatMap(([path, { get }]) => {

@@ -1,0 +1,68 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { errorCodes } from '../src/contract/errors.ts';
+
+/** Fails if a document or a comment names a script, file, heading or error code that does not exist. */
+
+const read = (path: string): string => readFileSync(path, 'utf8');
+const { scripts } = JSON.parse(read('package.json'));
+const all = (text: string, pattern: RegExp): string[] =>
+  Array.from(text.matchAll(pattern), ([, group]) => String(group));
+
+const FOLDERS = 'src|rules|test|bench|client|crm|demo|deploy|docs|examples|openapi|migrations|n8n|tools';
+const FILE = new RegExp(`\`((?:${FOLDERS})/[\\w./-]*)\``, 'g');
+const SCRIPT = /npm run ([\w:-]+)/g;
+const CODE =
+  /\b([A-Z]+(?:_[A-Z]+)*_(?:NOT_FOUND|FAILED|CONFLICT|TOO_LARGE|EXCEEDED|UNAVAILABLE|LINK_INVALID|INTERNAL_ERROR|NOT_ARCHIVED|KEY_INACTIVE))\b/g;
+/** In a comment: `docs/operating.md`, or with a heading of it: `docs/operating.md, "Backups"`. */
+const CITATION = /(?<![\w/.`])((?:[\w-]+\/)*[\w-]+\.md)\b(?:, "([^"]+)")?/g;
+
+/** The headings of a Markdown document, outside of its code blocks. */
+const headingsOf = (path: string): string[] =>
+  all(read(path).replace(/^```[\s\S]*?^```$/gm, ''), /^#+ (.+)$/gm);
+
+/** The anchor that GitHub generates for a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-');
+
+function isBrokenLink(link: string, from: string): boolean {
+  const { pathname, hash } = new URL(link, new URL(from, `file://${process.cwd()}/`));
+  if (!existsSync(pathname)) return true;
+  return hash !== '' && !headingsOf(pathname).map(anchorOf).includes(hash.slice(1));
+}
+
+const errors: string[] = [];
+const report = (path: string, broken: readonly string[]) =>
+  errors.push(...broken.map((name) => `${path} names ${name}`));
+
+for (const path of globSync(['*.md', 'src/db/README.md', 'test/README.md', 'docs/**/*.md'])) {
+  const text = read(path);
+  // Without the code of recipes: it names what only the recipe adds.
+  const own = text.replace(/^ *(?:Run|(?:In|New,) `.*):\n\n *```[\s\S]*?^ *```$/gm, '');
+  const links = all(text, /\]\(([^)]+)\)/g).filter((link) => !/^https?:/.test(link));
+  report(path, [
+    ...all(text, SCRIPT).filter((script) => !(script in scripts)),
+    ...links.filter((link) => isBrokenLink(link, path)),
+    ...all(own, FILE).filter((file) => !existsSync(file)),
+    ...all(own, CODE).filter((code) => !(errorCodes as readonly string[]).includes(code)),
+  ]);
+}
+
+const SOURCES = `{${FOLDERS.replaceAll('|', ',')}}/**/*.{ts,js,sql,py,sh,yml,yaml,cfg,ini}`;
+for (const path of globSync([SOURCES, 'docker-compose.yml'], { exclude: ['**/node_modules/**'] })) {
+  // Joined, because a sentence can continue on the next line.
+  const comments = all(read(path), /^\s*(?:\/\*\*?|\*|\/\/|#|--|;)\s(.*)$/gm).join(' ');
+  const cited = Array.from(comments.matchAll(CITATION), ([citation, file = '', heading]) => {
+    const isFound = existsSync(file) && (!heading || headingsOf(file).includes(heading));
+    return isFound ? '' : citation;
+  });
+  report(path, [
+    ...all(comments, new RegExp(`\`${SCRIPT.source}`, 'g')).filter((script) => !(script in scripts)),
+    ...cited.filter(Boolean),
+  ]);
+}
+
+for (const error of errors) console.log(error);
+process.exitCode = errors.length > 0 ? 1 : 0;
