@@ -9,6 +9,10 @@ declare module 'fastify' {
     /** The errors of unknown names; empty without `Prefer: handling=strict`. */
     strictErrors: FieldError[];
   }
+  interface FastifyContextConfig {
+    knownQuery?: Known;
+    knownBody?: Known;
+  }
 }
 
 /** Messages for names that clients often send by mistake, instead of `is unknown`. */
@@ -57,23 +61,29 @@ function knownNames(requestSchema: unknown, responseSchema: unknown): Known | un
 
 type Unknown = { path: string; name: string; known: Known };
 
-function unknownNames(value: unknown, known: Known | undefined, path: string, found: Unknown[]): void {
-  if (known === undefined || typeof value !== 'object' || value === null) return;
+function unknownNames(
+  value: unknown,
+  known: Known | undefined,
+  path: string,
+  found: Unknown[] = [],
+): Unknown[] {
+  if (known === undefined || typeof value !== 'object' || value === null) return found;
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index += 1) {
-      if (found.length >= MAX_NAMES) return;
+      if (found.length >= MAX_NAMES) break;
       // No schema has lists of lists, and the sender would choose the depth of the recursion.
       if (!Array.isArray(value[index])) unknownNames(value[index], known, `${path}[${index}]`, found);
     }
-    return;
+    return found;
   }
   for (const name in value) {
-    if (found.length >= MAX_NAMES) return;
+    if (found.length >= MAX_NAMES) break;
     const at = path === '' ? name : `${path}.${name}`;
     if (known.fields.has(name)) {
       unknownNames((value as Record<string, unknown>)[name], known.fields.get(name), at, found);
     } else found.push({ path: at, name, known });
   }
+  return found;
 }
 
 /** Limited in length, because clients and proxies reject long headers. */
@@ -133,36 +143,20 @@ export function reportIgnored(request: FastifyRequest, reply: FastifyReply, path
   if (isStrict(request)) throw validationFailed(paths.map((path) => ({ path, message: UNKNOWN_NAME })));
 }
 
-const NO_SCHEMAS = {};
-
+/** Call it before the routes are registered. */
 export function reportIgnoredParameters(app: FastifyInstance): void {
-  type Schemas = { querystring?: unknown; body?: unknown; response?: unknown };
-  const routes = new WeakMap<object, { query: Known; body: Known }>();
-  const knownTo = (schemas: Schemas): { query: Known; body: Known } => {
-    let known = routes.get(schemas);
-    if (!known) {
-      known = {
-        query: knownNames(schemas.querystring, undefined) ?? NOTHING,
-        body: knownNames(schemas.body, responseSchemaOf(schemas.response)) ?? NOTHING,
-      };
-      routes.set(schemas, known);
-    }
-    return known;
-  };
-
-  function unknownOf(request: FastifyRequest): { query: Unknown[]; body: Unknown[] } {
-    const known = knownTo(request.routeOptions.schema ?? NO_SCHEMAS);
-    const query: Unknown[] = [];
-    const body: Unknown[] = [];
-    unknownNames(request.query, known.query, '', query);
-    if (!Array.isArray(request.body)) unknownNames(request.body, known.body, 'body', body);
-    return { query, body };
-  }
-
+  app.addHook('onRoute', (route) => {
+    const { querystring, body, response } = route.schema ?? {};
+    const knownQuery = knownNames(querystring, undefined) ?? NOTHING;
+    const knownBody = knownNames(body, responseSchemaOf(response)) ?? NOTHING;
+    route.config = { ...route.config, knownQuery, knownBody };
+  });
   app.decorateRequest('strictErrors');
   app.addHook('preValidation', (request, reply, done) => {
     request.strictErrors = [];
-    const { query, body } = unknownOf(request);
+    const { knownQuery, knownBody } = request.routeOptions.config;
+    const query = unknownNames(request.query, knownQuery, '');
+    const body = Array.isArray(request.body) ? [] : unknownNames(request.body, knownBody, 'body');
     if (query.length + body.length > 0) {
       const names = [...query, ...body].map(({ path }) => headerSafe(path));
       reply.header('x-ignored-parameters', names.slice(0, MAX_NAMES).join(', '));
