@@ -80,7 +80,7 @@ describe('npm run migration', () => {
 
   test('writes the trigger that sets updated_at of a new table', async () => {
     const notes =
-      "export const notes = pgTable('notes', { ...record() }, (table) => [primary('notes_pkey', table)]);\n";
+      "export const notes = pgTable('notes', { ...recordColumns() }, (table) => [primary('notes_pkey', table)]);\n";
     const last = 'export const teamMembers = pgTable(';
     const copy = copyOfTheCode([TABLES, last, `${notes}\n${last}`]);
     await run(copy, tool('migration', '--name', 'notes', ...WHY));
