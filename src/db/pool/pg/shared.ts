@@ -22,10 +22,7 @@ export function createSharedConnections(connect: () => Promise<pg.PoolClient>) {
     take(): SharedConnection {
       const now = performance.now();
       const progressing = open.filter(({ progressAt }) => now - progressAt < STILL_MS);
-      let taken = progressing.reduce<SharedConnection | undefined>(
-        (least, other) => (least && least.users <= other.users ? least : other),
-        undefined,
-      );
+      let [taken] = progressing.sort((one, other) => one.users - other.users);
       if (!taken || progressing.length < CONNECTIONS) {
         taken = { client: connect(), users: 0, progressAt: now, isBroken: false };
         open.push(taken);
