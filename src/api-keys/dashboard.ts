@@ -4,6 +4,7 @@ import { idempotently } from '../http/idempotency.ts';
 import { recordRoutes } from '../http/record-routes.ts';
 import { json } from '../openapi/responses.ts';
 import {
+  getApiKey,
   issueApiKey,
   listApiKeys,
   lockApiKey,
@@ -56,6 +57,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
       schemas: { record: ApiKey, query: ApiKeyListQuery, patch: ApiKeyUpdate },
       functions: {
         list: listApiKeys,
+        get: getApiKey,
         lock: lockApiKey,
         update: (scope, id, input) => updateApiKey(scope, id, input, now()),
       },

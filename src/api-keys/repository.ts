@@ -46,6 +46,8 @@ const isActive = and(
   or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`)),
 );
 
+const isCurrent = and(isActive, isNull(apiKeys.replacedBy));
+
 const foundFields = {
   hash: sql<string>`encode(${apiKeys.hash}, 'hex')`,
   id: apiKeys.id,
@@ -87,10 +89,11 @@ export async function findKeys(
 export const listApiKeys = defineList(keyView, {
   query: ApiKeyListQuery,
   order: newestFirst('createdAt'),
-  filters: {},
+  filters: { active: { field: 'id', where: () => sql`${isCurrent}` } },
 });
 
-const getApiKey = defineGet(keyView);
+/** @throws API_KEY_NOT_FOUND */
+export const getApiKey = defineGet(keyView);
 
 /** @throws API_KEY_NOT_FOUND */
 export const lockApiKey = defineLockedGet(keyView);
@@ -184,7 +187,7 @@ const replaceStatement = prepared(
         replacedBy: sql`${$.replacedBy}`,
         expiresAt: sql`least(${apiKeys.expiresAt}, now() + make_interval(secs => ${$.overlapSeconds}))`,
       })
-      .where(and(keyIs(apiKeys, $), isActive, isNull(apiKeys.replacedBy)))
+      .where(and(keyIs(apiKeys, $), isCurrent))
       .returning(as({ id: apiKeys.id })),
 );
 

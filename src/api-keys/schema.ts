@@ -70,7 +70,13 @@ export const ApiKeyUpdate = patchOf(ApiKeyCreate).meta({
 });
 export type ApiKeyUpdate = z.infer<typeof ApiKeyUpdate>;
 
-export const ApiKeyListQuery = z.object(pageQuery());
+export const ApiKeyListQuery = z.object({
+  ...pageQuery(),
+  active: z
+    .enum(['true'])
+    .optional()
+    .describe('`true`: only keys that are neither revoked, expired nor replaced. Otherwise all.'),
+});
 
 const DAY_SECONDS = 86_400;
 

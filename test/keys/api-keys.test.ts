@@ -32,8 +32,7 @@ async function startAgency() {
     post: (body: object) => calls.post('/api-keys', { name: 'n', ...body }),
     issue: async (body: object = {}) => (await calls.post('/api-keys', { name: 'n', ...body })).body,
     list: (query = '') => calls.get(`/api-keys${query}`),
-    find: async (id: string) =>
-      (await calls.get('/api-keys')).body.data.find((key: { id: string }) => key.id === id),
+    find: async (id: string) => (await calls.get(`/api-keys/${id}`)).body,
     rotate: (id: string, body?: object) => calls.post(`/api-keys/${id}/rotate`, body),
     update: (id: string, body: object) => calls.patch(`/api-keys/${id}`, body),
     revoke: (id: string) => calls.delete(`/api-keys/${id}`),
@@ -107,6 +106,23 @@ test('listApiKeys returns the keys page by page, newest first, including revoked
     data: [body.data[1]],
     pagination: { limit: 1, offset: 1, total: 4 },
   });
+});
+
+test('a key can be read by its id; `active=true` lists keys that are neither revoked, expired nor replaced', async () => {
+  const { issue, find, list, rotate, revoke } = await startAgency();
+  const [revoked, expired, replaced, active] = [await issue(), await issue(), await issue(), await issue()];
+  await revoke(revoked.id);
+  await expire(expired.id);
+  const { body: replacing } = await rotate(replaced.id, { overlapSeconds: 60 });
+  const { key: _key, ...shown } = active;
+  expect(await find(active.id)).toEqual(shown);
+  expect((await find(revoked.id)).revokedAt).not.toBeNull();
+  const ids = (await list('?active=true')).body.data.map(({ id }: { id: string }) => id);
+  expect(ids).toEqual(expect.arrayContaining([active.id, replacing.id]));
+  for (const { id } of [revoked, expired, replaced]) expect(ids).not.toContain(id);
+  expect((await list('?active=false')).body).toMatchObject(
+    invalid('query.active', 'must be one of true').body,
+  );
 });
 
 describe('rotateApiKey', () => {

@@ -422,8 +422,8 @@ export const REFERENCES: Record<string, (agency: Agency, word: string) => Promis
 const LARGE = 1;
 const ofCustomer: Filter = { loaded: recordId('customer', LARGE, 7), isSelective: true };
 
-/** Parameters that do not compare one field with a value: test/finding.test.ts. */
-export const FINDING = ['contact', 'contactType', 'ids', 'mergedInto', 'token', 'userId'];
+/** Parameters that do not compare one field with a value: test/finding.test.ts, test/keys/api-keys.test.ts. */
+export const FINDING = ['active', 'contact', 'contactType', 'ids', 'mergedInto', 'token', 'userId'];
 
 /** Filters that a list has in the dashboard API only. */
 const DASHBOARD_FILTERS: Record<string, Record<string, Filter>> = {
