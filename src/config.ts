@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** `npm run docs` generates the table in docs/operating.md from these descriptions. */
 
-function integer(minimum: number, maximum: number) {
+function integerFrom(minimum: number, maximum: number) {
   const rule = `must be an integer from ${minimum} to ${maximum}`;
   return z.coerce.number(rule).int(rule).min(minimum, rule).max(maximum, rule);
 }
@@ -26,7 +26,7 @@ const httpUrl = () => z.url({ protocol: /^https?$/, error: 'must be an http or h
 
 export const Environment = z.object({
   HOST: z.string().default('0.0.0.0').describe('IP address or host name that the API listens on.'),
-  PORT: integer(0, 65_535)
+  PORT: integerFrom(0, 65_535)
     .default(3000)
     .describe('Port of the API; 0 chooses a free one, and signed links then need `PUBLIC_URL`.'),
   PUBLIC_URL: httpUrl()
@@ -45,17 +45,17 @@ export const Environment = z.object({
     .describe(
       'The same database without a transaction pooler, for migrations and the locks of jobs. Default: `DATABASE_URL`.',
     ),
-  DATABASE_POOL_SIZE: integer(1, 1_000)
+  DATABASE_POOL_SIZE: integerFrom(1, 1_000)
     .default(16)
     .describe(
       'Connections for requests; one organization gets at most half of them. Four more serve keys and jobs.',
     ),
-  DATABASE_QUEUE_SIZE: integer(0, 100_000)
+  DATABASE_QUEUE_SIZE: integerFrom(0, 100_000)
     .default(500)
     .describe(
       'Reads and writes that may wait for a connection, of one organization half of them; more get 503.',
     ),
-  DATABASE_TIMEOUT_MS: integer(100, 600_000)
+  DATABASE_TIMEOUT_MS: integerFrom(100, 600_000)
     .default(4_500)
     .describe('Timeout for waiting, connecting and running together; then 503.'),
   DATA_DIR: z
@@ -63,7 +63,7 @@ export const Environment = z.object({
     .min(1)
     .default('.data')
     .describe('Folder of the embedded database, attachments and generated secrets.'),
-  RATE_LIMIT_PER_MINUTE: integer(0, 2_147_483_647)
+  RATE_LIMIT_PER_MINUTE: integerFrom(0, 2_147_483_647)
     .default(6_000)
     .describe('Default limit of a key, in requests per minute; 0: no limit.'),
   REDIS_URL: z
@@ -80,7 +80,7 @@ export const Environment = z.object({
     .optional()
     .describe('URL of an S3-compatible store, for the service and for clients. Default: AWS.'),
   AWS_ENDPOINT_URL: httpUrl().optional().describe('The same, if `AWS_ENDPOINT_URL_S3` is not set.'),
-  SIGNED_URL_TTL_SECONDS: integer(30, 3_600)
+  SIGNED_URL_TTL_SECONDS: integerFrom(30, 3_600)
     .default(300)
     .describe('Lifetime of a signed download link, in seconds.'),
   FILE_SIGNING_SECRET: secret()
@@ -89,7 +89,7 @@ export const Environment = z.object({
   FILE_SIGNING_SECRET_PREVIOUS: secret()
     .optional()
     .describe('The previous secret, whose links stay valid until they expire.'),
-  SHUTDOWN_DRAIN_MS: integer(0, 600_000)
+  SHUTDOWN_DRAIN_MS: integerFrom(0, 600_000)
     .optional()
     .describe(
       'Time to serve requests after SIGTERM, while `/readyz` is 503. Default: `2000`; with the embedded database `0`.',
@@ -115,7 +115,7 @@ export const Environment = z.object({
     .string()
     .default('127.0.0.1')
     .describe('IP address or host name that the dashboard API listens on.'),
-  DASHBOARD_PORT: integer(0, 65_535)
+  DASHBOARD_PORT: integerFrom(0, 65_535)
     .default(3001)
     .describe('Port of the dashboard API; 0 chooses a free one.'),
   DASHBOARD_TOKEN: secret()

@@ -25,7 +25,6 @@ import {
 const records = recordRoutes({
   path: '/api-keys',
   title: 'an API key',
-  name: 'ApiKey',
   plural: 'API keys',
   notFound: 'API_KEY_NOT_FOUND',
   descriptions: {

@@ -1,6 +1,6 @@
+import type { FieldError } from '../contract/errors.ts';
 import { validationFailed } from '../contract/errors.ts';
 import { newId } from '../db/index.ts';
-import type { FieldError } from '../http/validation.ts';
 import { CatalogProductVariant, type CatalogProductVariantUpdate } from './schema.ts';
 
 const FIELDS = Object.keys(CatalogProductVariant.shape) as (keyof CatalogProductVariant)[];

@@ -5,12 +5,12 @@ import { EXAMPLE_ID as ID, limitRule, MAX_LIMIT, UUID } from './fields.ts';
  * and the guide are generated from this table.
  */
 
-type ValidationError = { path: string; message: string };
+export type FieldError = { path: string; message: string };
 
 type TakenContact = { path: string; customerId: string };
 
 /** One validation error, or one contact that belongs to another customer. */
-export type ErrorDetail = ValidationError | TakenContact;
+export type ErrorDetail = FieldError | TakenContact;
 
 type Kind<Values> = {
   status: number;
@@ -28,7 +28,7 @@ const kind = <Values = undefined>(described: Kind<Values>) => described;
 const MAX_DETAILS = 20;
 const LIMIT_RULE = limitRule(MAX_LIMIT);
 
-type Invalid = { errors: readonly ValidationError[]; hint?: string };
+type Invalid = { errors: readonly FieldError[]; hint?: string };
 
 const HOW = 'Send one key, as `Authorization: Bearer <key>` or as `x-api-key: <key>`.';
 
@@ -311,7 +311,7 @@ export function documentedError(code: ErrorCode): { meaning: string; example: Er
 }
 
 /** @param hint is appended to the message */
-export const validationFailed = (errors: readonly ValidationError[], hint?: string): ApiError =>
+export const validationFailed = (errors: readonly FieldError[], hint?: string): ApiError =>
   new ApiError('VALIDATION_FAILED', { errors, ...(hint && { hint }) });
 
 export const invalid = (path: string, message: string): ApiError => validationFailed([{ path, message }]);

@@ -2,10 +2,10 @@ import { Readable } from 'node:stream';
 import multipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { type ApiError, invalid, validationFailed } from '../contract/errors.ts';
+import { type ApiError, type FieldError, invalid, validationFailed } from '../contract/errors.ts';
 import { text } from '../contract/fields.ts';
 import { reportIgnored } from '../http/ignored-parameters.ts';
-import { type FieldError, pathOf, validate } from '../http/validation.ts';
+import { pathOf, validate } from '../http/validation.ts';
 import type { StoredFile } from './upload.ts';
 
 export const AttachmentUpload = z.object({

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { FieldError } from './validation.ts';
+import type { FieldError } from '../contract/errors.ts';
 
 const SHAPE_ERROR = /^(?:is required|must be an array|must be a JSON object)$/;
 

@@ -1,8 +1,7 @@
 import { closest, distance } from 'fastest-levenshtein';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { validationFailed } from '../contract/errors.ts';
-import type { FieldError } from './validation.ts';
+import { type FieldError, validationFailed } from '../contract/errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -15,7 +15,7 @@ const MAX_PARTS = 12_000;
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-const JSON_TYPE = 'application/json';
+const PLAIN_JSON = 'application/json';
 const MERGE_PATCH = 'application/merge-patch+json';
 
 const QUOTE = 0x22;
@@ -72,16 +72,20 @@ export function readJsonBodies(app: FastifyInstance): void {
     if (isEmpty && headers['content-type'] !== undefined) headers['content-type'] = undefined;
     done();
   });
-  app.addContentTypeParser([JSON_TYPE, MERGE_PATCH], { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    const isPatch = request.headers['content-type']?.toLowerCase().startsWith(MERGE_PATCH);
-    if (isPatch && request.method !== 'PATCH')
-      return done(invalid('body', `must be sent with content-type: ${JSON_TYPE}`));
-    if (!/^(identity)?$/i.test(request.headers['content-encoding'] ?? '')) {
-      return done(invalid('body', 'must not be compressed'));
-    }
-    if (body.length === 0) return done(null, undefined);
-    const { error, value } = parse(body);
-    request.sentBody = value;
-    done(error ?? null, value);
-  });
+  app.addContentTypeParser(
+    [PLAIN_JSON, MERGE_PATCH],
+    { parseAs: 'buffer' },
+    (request, body: Buffer, done) => {
+      const isPatch = request.headers['content-type']?.toLowerCase().startsWith(MERGE_PATCH);
+      if (isPatch && request.method !== 'PATCH')
+        return done(invalid('body', `must be sent with content-type: ${PLAIN_JSON}`));
+      if (!/^(identity)?$/i.test(request.headers['content-encoding'] ?? '')) {
+        return done(invalid('body', 'must not be compressed'));
+      }
+      if (body.length === 0) return done(null, undefined);
+      const { error, value } = parse(body);
+      request.sentBody = value;
+      done(error ?? null, value);
+    },
+  );
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ApiError, type ErrorCode, type NotFoundCode, notArchivedCode } from '../contract/errors.ts';
 import { dateTime, field, id, NULL_CLEARS, page, pathId, uuid } from '../contract/fields.ts';
 import type { Get, Json, OrganizationScope, Page, Put } from '../db/index.ts';
-import { json } from '../openapi/responses.ts';
+import { inPascalCase, json } from '../openapi/responses.ts';
 import { ifMatch, putIfMatch } from './conditional.ts';
 import { idempotently } from './idempotency.ts';
 
@@ -83,12 +83,6 @@ export const uuidParams = <const Name extends string>(...names: Name[]) =>
     ) as Record<Name, z.ZodString>,
   );
 
-const toLowerCase = (text: string): string => text.toLowerCase();
-const toUpperCase = (_space: string, letter: string): string => letter.toUpperCase();
-
-/** `pipeline stage` and `/pipeline-stages` are `PipelineStage` and `PipelineStages`. */
-const inPascalCase = (words: string): string => words.replaceAll(/\W?\b(\w)/g, toUpperCase);
-
 function orUndefined(error: unknown): undefined {
   if (error instanceof ApiError && error.status === 404) return;
   throw error;
@@ -105,7 +99,7 @@ export const recordRoutes =
     const { list, get, lock, lockStored = lock, create, put, update, archive, restore } = functions;
     const descriptions = { ...words.descriptions, ...view.descriptions };
     const noun = title.replace(/^an? /, '');
-    const idName = `${noun.replace(/^[A-Z]+/, toLowerCase).replaceAll(/ (\w)/g, toUpperCase)}Id`;
+    const idName = `${noun.charAt(0).toLowerCase()}${inPascalCase(noun).slice(1)}Id`;
     const name = words.name ?? inPascalCase(noun);
     const one = `${path}/:${idName}`;
     // Whoever can PUT a record generates its id.

@@ -1,5 +1,6 @@
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify';
 import { z } from 'zod';
+import type { FieldError } from '../contract/errors.ts';
 
 const KINDS: Record<string, string> = {
   string: 'a string',
@@ -40,8 +41,6 @@ const inWords: z.core.$ZodErrorMap = (issue) => {
 
 export const validate = <Schema extends z.ZodType>(schema: Schema, data: unknown) =>
   schema.safeParse(data, { error: inWords });
-
-export type FieldError = { path: string; message: string };
 
 export class ValidationError extends Error {
   readonly issues: readonly z.core.$ZodIssue[];

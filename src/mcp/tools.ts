@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
+import type { FieldError } from '../contract/errors.ts';
 import { type ErrorBody, errorBody, validationFailed } from '../contract/errors.ts';
 import { NULL_CLEARS } from '../contract/fields.ts';
 import { type ResourceName, resourceNames, tagOf } from '../contract/resources.ts';
 import { UNKNOWN_NAME, unknownName } from '../http/ignored-parameters.ts';
-import type { FieldError } from '../http/validation.ts';
 
 /** Generates the tools of the Model Context Protocol from the OpenAPI document of /v1. */
 

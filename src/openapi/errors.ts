@@ -1,4 +1,5 @@
 import { documentedError, type ErrorCode, statusOf } from '../contract/errors.ts';
+import { inPascalCase } from './responses.ts';
 
 type Operation = { method: string; url: string };
 
@@ -30,9 +31,6 @@ export function codesByStatus(operation: Operation, own: readonly ErrorCode[]): 
   if (isPublic(operation)) for (const status of OF_THE_CONTRACT) found.set(status, found.get(status) ?? []);
   return found;
 }
-
-const inPascalCase = (code: ErrorCode): string =>
-  code.toLowerCase().replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
 
 export type NamedResponse = { name: string; response: object };
 

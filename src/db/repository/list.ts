@@ -204,10 +204,10 @@ type Statements = {
   total: Statement<{ total: string }, Values>;
 };
 
-const columnsOf = (table: TenantTable) => getTableColumns(table) as Record<string, PgColumn>;
+const columnsIn = (table: TenantTable) => getTableColumns(table) as Record<string, PgColumn>;
 
 function columnOf(table: TenantTable, field: string, searchedText?: SQL): PgColumn | SQL {
-  const column = columnsOf(table)[field] ?? (field === 'search' ? searchedText : undefined);
+  const column = columnsIn(table)[field] ?? (field === 'search' ? searchedText : undefined);
   if (!column) throw new Error(`A list needs ${field} in ${getTableName(table)}.`);
   return column;
 }
@@ -248,7 +248,7 @@ function defineFilters<T, Query extends z.ZodObject>(view: View<T>, options: Lis
   function matching(active: ActiveFilters) {
     const inSearchDocument =
       searchDocument && active.some(([, { isInSearchTable }]) => isInSearchTable)
-        ? active.filter(([, { field }]) => field in columnsOf(searchDocument))
+        ? active.filter(([, { field }]) => field in columnsIn(searchDocument))
         : [];
     const others = active.filter((filter) => !inSearchDocument.includes(filter));
     const where = and(ofOrganization(table), visible, ...others.map(condition(table)));

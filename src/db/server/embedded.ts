@@ -83,7 +83,7 @@ function asOwner(owner: Owner | undefined, command: string, args: string[]): [st
   return ['setpriv', [...ids, ...capabilities, '--securebits=+no_setuid_fixup', command, ...args]];
 }
 
-async function run(command: string, args: string[]): Promise<void> {
+async function execute(command: string, args: string[]): Promise<void> {
   // In its own process group, Ctrl-C does not reach it.
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const [[code], ...output] = await Promise.all([
@@ -198,7 +198,7 @@ export async function startEmbeddedPostgres(
   if (host !== data) await ensurePrivateFolder(host, owner);
 
   if (!existsSync(join(data, 'PG_VERSION'))) {
-    await run(
+    await execute(
       ...asOwner(owner, initdb, [
         `--pgdata=${data}`,
         '--username=postgres',
@@ -215,7 +215,7 @@ export async function startEmbeddedPostgres(
   const lock = await lockData(join(host, INSTANCE_SOCKET));
   // Not by postmaster.pid: after a crash, its number may be that of another program.
   if (await isListening(join(host, POSTGRES_SOCKET)))
-    await run(...asOwner(owner, pg_ctl, ['stop', `--pgdata=${data}`, '--mode=fast', '--wait'])).catch(
+    await execute(...asOwner(owner, pg_ctl, ['stop', `--pgdata=${data}`, '--mode=fast', '--wait'])).catch(
       () => undefined,
     );
 
