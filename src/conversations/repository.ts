@@ -40,22 +40,38 @@ const conversationView = {
 
 const thread = alias(conversations, 'thread');
 
+type Threads = typeof conversations | typeof thread;
+
 /** The newest message of a thread in one store, by the index of the transcript. */
-const newestIn = (store: typeof whatsappMessages | typeof channelMessages, isChannel: SQL): SQL => sql`(
+const newestIn = (
+  store: typeof whatsappMessages | typeof channelMessages,
+  of: Threads,
+  isHere = sql`true`,
+) => sql`(
   select ${store.content}, ${store.direction}, ${store.messageType}, ${store.createdAt}, ${store.arrival} from ${store}
-  where ${isChannel} and ${ofOrganization(store)} and ${store.conversationId} = ${thread.id}
+  where ${isHere} and ${ofOrganization(store)} and ${store.conversationId} = ${of.id}
   order by ${store.createdAt} desc nulls last, ${store.arrival} desc nulls last limit 1)`;
 
-/** The message of `lastMessageAt`: of the whole chain for its newest thread, else of the thread. */
-const lastMessage = sql`(select row_to_json(item) from (
-  select left(last.content, 200) as content, last.direction, last.message_type as "messageType",
-    ${isoTime(sql`last.created_at`)} as "createdAt"
-  from ${conversations} as ${thread} cross join lateral (
-    ${newestIn(whatsappMessages, sql`${thread.channel} = 'whatsapp'`)} union all
-    ${newestIn(channelMessages, sql`${thread.channel} <> 'whatsapp'`)}) last
+const isOnWhatsapp = ({ channel }: Threads): SQL => sql`${channel} = 'whatsapp'`;
+
+/** Of the whole chain for its newest thread, else of the thread. */
+const newestOfChain = sql`(
+  select last.* from ${conversations} as ${thread} cross join lateral (
+    ${newestIn(whatsappMessages, thread, isOnWhatsapp(thread))} union all
+    ${newestIn(channelMessages, thread, sql`not ${isOnWhatsapp(thread)}`)}) last
   where ${ofOrganization(thread)} and ${thread.chainId} = ${conversations.chainId}
     and (${thread.id} = ${conversations.id} or ${conversations.continuedBy} is null)
-  order by last.created_at desc, last.arrival desc limit 1) item)`;
+  order by last.created_at desc, last.arrival desc limit 1)`;
+
+const shown = (message: SQL): SQL => sql`(select row_to_json(item) from (
+  select left(last.content, 200) as content, last.direction, last.message_type as "messageType",
+    ${isoTime(sql`last.created_at`)} as "createdAt"
+  from ${message} last) item)`;
+
+/** The message of `lastMessageAt`. Most threads begin their chain, and need no look at others. */
+const lastMessage = sql`case when ${conversations.rotatedFrom} is not null then ${shown(newestOfChain)}
+  when ${isOnWhatsapp(conversations)} then ${shown(newestIn(whatsappMessages, conversations))}
+  else ${shown(newestIn(channelMessages, conversations))} end`;
 
 export const conversationRecordView = {
   ...newestThreads,
