@@ -72,7 +72,7 @@ curl -s "$(dashboard "$ORG/quotes/$QUOTE/attachments" | field 'data[0].url')"
 
 dashboard "$DASHBOARD/quotes?token=$TOKEN" | field organizationId | grep -c .
 
-step 'The screens of an evening: an inbox, a delivery, a board and the trash are one request each'
+step 'The screens of an evening: an inbox, a delivery, a board and the trash'
 dashboard -X PATCH "$ORG/conversations/$CHAT/messages/$MESSAGE" -d '{"delivery": {"providerMessageId": "wamid.1"}}' | field delivery.status
 dashboard -X PATCH "$ORG/deliveries/wamid.1" -d '{"status": "failed", "statusAt": "2026-11-20T10:00:05Z"}' | field delivery.status
 dashboard "$ORG/conversations" | field 'data.map(({ contactName, lastMessage }) => [contactName, lastMessage.content])'
@@ -106,6 +106,21 @@ dashboard -X PATCH "$ORG/catalog/products/$(field 'data[0].id' <<<"$PRODUCT")" -
   {"id": "'"$(field 'data[0].variants[0].id' <<<"$PRODUCT")"'", "label": "8 días, 7 noches", "durationHours": 180.5}
 ]}'
 crm sync products "$FOLDER/catalog.csv" --yes || cat "$FOLDER/catalog.rejected.csv"
+
+step 'What each screen costs: the requests that it sends when it opens'
+screen() { local name=$1 && shift && dashboard -f "${@}" >"$FOLDER/screen.json" && echo "$name: $#"; }
+screen 'catalog editor' "$ORG/catalog/products/$(field 'data[0].id' <<<"$PRODUCT")"
+screen customer "$ORG/customers/$CUSTOMER" "$ORG/conversations?customerId=$CUSTOMER" "$ORG/opportunities?customerId=$CUSTOMER" \
+  "$ORG/quotes?customerId=$CUSTOMER"
+screen inbox "$ORG/conversations"
+screen conversation "$ORG/conversations/$NEXT/messages"
+screen board "$ORG/pipeline-stages" "$ORG/opportunities/totals" "$ORG/opportunities?stageId=$STAGE"
+screen quote "$ORG/quotes/$QUOTE" "$ORG/quotes/$QUOTE/attachments"
+screen 'public page of a quote' "$DASHBOARD/quotes?token=$TOKEN"
+screen login "$DASHBOARD/organizations?userId=u1"
+screen team "$ORG/team-members"
+screen "developers' area" "$ORG/api-keys?active=true"
+screen 'trash, of one kind' "$ORG/opportunities?archived=true"
 
 step 'The agent asks what it is asked: whose number is this, what was written, what goes to Bariloche, what stalls'
 KEY=$AGENT

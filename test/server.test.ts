@@ -85,6 +85,7 @@ const STEPS: [heading: string, ...output: (string | RegExp)[]][] = [
   ['callers', '1 created'],
   ['one of the two', /"displayName":"Ana Quispe".*"whatsapp".*"telefono"/, 'was merged into customer'],
   ['comes from a sheet', '"durationHours":180.5', '1 rejected', 'variants are changed in the dashboard'],
+  ['What each screen costs', 'inbox: 1', 'customer: 4'],
   [
     'The agent',
     '"displayName":"Ana Quispe"',
@@ -138,6 +139,11 @@ test('a start without DATABASE_URL prints a curl command that works; data and ke
   expect(steps).toHaveLength(STEPS.length);
   for (const [index, parts] of STEPS.entries()) for (const part of parts) expect(steps[index]).toMatch(part);
   expect(output).not.toContain('"error"');
+  const screens = [...output.matchAll(/^([a-z][^:]+): (\d+)$/gm)];
+  const documented = await readFile(new URL('../docs/dashboard.md', import.meta.url), 'utf8');
+  expect(documented.match(/^\| [a-z].+? \| \d+ \|/gm)).toEqual(
+    screens.map(([, screen, requests]) => `| ${screen} | ${requests} |`),
+  );
 
   const key = join(dataDir, 'demo-key');
   expect((await stat(key)).mode & 0o777).toBe(0o600);
