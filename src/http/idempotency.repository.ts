@@ -10,6 +10,7 @@ import {
   type Queries,
   qb,
   unprepared,
+  violatedConstraint,
 } from '../db/index.ts';
 
 const RETENTION_HOURS = 24;
@@ -23,62 +24,59 @@ export type StoredResponse = {
 
 type Key = { organizationId: string; fingerprint: Buffer };
 
-/** By the first eight bytes of the fingerprint. If two requests share them by chance, the second one is told to retry. */
-const lockKeyStatement = prepared(
-  'idempotency_keys.lock',
-  ($: Params<{ lock: string }>) =>
-    sql<{ isLocked: boolean }>`select pg_try_advisory_xact_lock(${$.lock}::bigint) as "isLocked"`,
-);
-
 const isStored = sql`${idempotencyKeys.createdAt} > now() - interval '${sql.raw(String(RETENTION_HOURS))} hours'`;
 
 const fingerprintIs = ($: Params<Key>) =>
   and(ofOrganization(idempotencyKeys, $), eq(idempotencyKeys.fingerprint, $.fingerprint));
 
-const findStatement = prepared('idempotency_keys.find', ($: Params<Key>) => {
+/** Without a row of the key, all but `isLocked` is null. */
+type Claim = StoredResponse & { isLocked: boolean; isExpired: boolean | null };
+
+/**
+ * The lock is by the first eight bytes of the fingerprint: if two requests share them by chance, the second one is told to retry. What
+ * is found may be older than the lock; then the insert of the second response fails.
+ */
+const claimStatement = prepared('idempotency_keys.claim', ($: Params<Key & { lock: string }>) => {
   const { status, headers, body, bodyHash } = idempotencyKeys;
-  return qb
-    .select(as({ status, headers, body, bodyHash }))
-    .from(idempotencyKeys)
-    .where(and(fingerprintIs($), isStored));
+  return sql<Claim>`
+    select pg_try_advisory_xact_lock(${$.lock}::bigint) as "isLocked", not ${isStored} as "isExpired",
+      ${status}, ${headers}, ${body}, ${bodyHash} as "bodyHash"
+    from (select) as claim left join ${idempotencyKeys} on ${fingerprintIs($)}`;
 });
 
-/** Replaces an expired key that the sweep has not removed yet. No other can conflict: the key is locked and was not found. */
+const forgetStatement = prepared('idempotency_keys.forget', ($: Params<Key>) =>
+  qb.delete(idempotencyKeys).where(fingerprintIs($)),
+);
+
 const storeStatement = prepared(
   'idempotency_keys.store',
   ($: Params<Key & StoredResponse & { recordIds: readonly string[] }>) => {
     const { organizationId, fingerprint, bodyHash, status, headers, body, recordIds } = $;
     return qb
       .insert(idempotencyKeys)
-      .values({ organizationId, fingerprint, bodyHash, status, headers, body, recordIds })
-      .onConflictDoUpdate({
-        target: [idempotencyKeys.organizationId, idempotencyKeys.fingerprint],
-        set: {
-          bodyHash: sql`excluded.body_hash`,
-          status: sql`excluded.status`,
-          headers: sql`excluded.headers`,
-          body: sql`excluded.body`,
-          recordIds: sql`excluded.record_ids`,
-          createdAt: sql`excluded.created_at`,
-        },
-      });
+      .values({ organizationId, fingerprint, bodyHash, status, headers, body, recordIds });
   },
 );
 
 /**
- * Locks the key until the transaction ends, and then looks for its response. Both are sent together with `begin`.
+ * Locks the key until the transaction ends, and looks for its response. An expired key is forgotten.
  * @returns `isLocked` is false while another transaction, on any instance, has the lock
  */
 export async function claimKey(
   { db, organizationId }: OrganizationScope,
   fingerprint: Buffer,
 ): Promise<{ isLocked: boolean; first: StoredResponse | undefined }> {
-  const [[lock], [first]] = await Promise.all([
-    db.read(lockKeyStatement, { lock: String(fingerprint.readBigInt64BE()) }),
-    db.read(findStatement, { organizationId, fingerprint }),
-  ]);
-  return { isLocked: lock?.isLocked ?? false, first };
+  const key = { organizationId, fingerprint };
+  const [claim] = await db.read(claimStatement, { ...key, lock: String(fingerprint.readBigInt64BE()) });
+  if (!claim) throw new Error('A claim returned no row.');
+  const { isLocked, isExpired, ...first } = claim;
+  if (isLocked && isExpired) await db.write(forgetStatement, key);
+  return { isLocked, first: isExpired === false ? first : undefined };
 }
+
+/** Whether another transaction stored its response between the look and the lock: the next attempt finds it. */
+export const isStoredMeanwhile = (error: unknown): boolean =>
+  violatedConstraint(error) === 'idempotency_keys_pkey';
 
 /** Sends the response together with the commit, which waits for it. */
 export function storeResponse(

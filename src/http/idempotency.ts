@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, invalid } from '../contract/errors.ts';
 import { inTransaction, isId, type Json, type OrganizationScope, parseJson } from '../db/index.ts';
 import { presentedToken } from './credentials.ts';
-import { claimKey, storeResponse } from './idempotency.repository.ts';
+import { claimKey, isStoredMeanwhile, storeResponse } from './idempotency.repository.ts';
 
 /** As in the IETF draft "The Idempotency-Key HTTP Header Field". */
 
@@ -86,7 +86,7 @@ export async function idempotently<T>(
   const fingerprint = sha256(`${request.scope.organizationId} ${request.method} ${pathIn(request)}\n${key}`);
   const hashed = bodyHash ?? sha256(canonical(request.sentBody));
 
-  const { first, response } = await inTransaction(request.scope, async (scope) => {
+  const once = async (scope: OrganizationScope) => {
     const { isLocked, first } = await claimKey(scope, fingerprint);
     if (first) {
       if (!first.bodyHash.equals(hashed)) throw new ApiError('IDEMPOTENCY_KEY_REUSED', { part: 'body' });
@@ -106,6 +106,10 @@ export async function idempotently<T>(
       recordIds: recordIdsOf(request, response),
     });
     return { first, response };
+  };
+  const { first, response } = await inTransaction(request.scope, once).catch((error) => {
+    if (isStoredMeanwhile(error)) return inTransaction(request.scope, once);
+    throw error;
   });
   // After the transaction, so that an error response does not carry them.
   if (first) reply.code(first.status).headers(first.headers).header('idempotency-replayed', 'true');

@@ -1,7 +1,9 @@
+import { hash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { buildDashboard, type Caller, useDashboard } from '../support/dashboard.ts';
+import { countAtWork, hold } from '../support/databases.ts';
 import { ownApp, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { customer, quote } from '../support/records.ts';
@@ -162,6 +164,25 @@ test('if the connection breaks after the commit, the client gets 503, and a retr
   expect([again.status, isReplay(again), again.body]).toEqual([201, true, stored]);
   proxy.mend();
   expectReplay(await create(), again);
+});
+
+test('a first response that is stored after the look at the key is replayed, and the second record is not', async () => {
+  const agency = await service.agency();
+  const body = { title: 'Lima' };
+  const first = await agency.post(PRODUCTS, body, withKey('first'));
+  const fingerprint = hash('sha256', `${agency.id} POST ${PRODUCTS}\nk`, 'buffer');
+  const unlock = await hold(service.ownerUrl, 'lock table products in access exclusive mode');
+  const second = agency.post(PRODUCTS, body, withKey('k'));
+  await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
+  await service.query(
+    `insert into idempotency_keys (organization_id, fingerprint, body_hash, status, headers, body, record_ids)
+      select organization_id, $2, body_hash, status, headers, body, record_ids
+      from idempotency_keys where organization_id = $1`,
+    [agency.id, fingerprint],
+  );
+  await unlock();
+  expectReplay(await second, first);
+  expect(await countOf('products', agency)).toBe(1);
 });
 
 test('a path is the same in other escapes, with a query, and with ids in upper case', async () => {
