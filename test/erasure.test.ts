@@ -216,7 +216,7 @@ test('after an erasure no table, file, log line or response has text of the pers
   expect(await dashboard.stored(other)).toEqual(neighbour);
 });
 
-test('an erasure and an export leave another customer alone who shares an opportunity, a chain, a file and contacts with the person', async () => {
+test('an erasure and an export leave another customer alone who shares an opportunity, a chain, a file and contacts with the archived person', async () => {
   const agency = await service.agency();
   const call = dashboard.of(agency);
   const [now, once] = [email('now@example.com'), email('once@example.com')];
@@ -257,6 +257,14 @@ test('an erasure and an export leave another customer alone who shares an opport
   });
   await writes(agency, older, 'message');
   await message(agency, newer.id, hers);
+
+  // Since Ana was archived, the other customer has her contact; in another channel it is somebody else.
+  await agency.delete(`/v1/customers/${ana.id}`);
+  await agency.patch(`/v1/customers/${eva.id}`, { contacts: [once, now] });
+  for (const channel of ['email', 'web']) {
+    const thread = { channel, contact: 'now@example.com', contactName: 'Vecina', customerId: null };
+    await message(agency, (await conversation(agency, thread)).id, hers);
+  }
 
   /** Everything of the other customer. Whoever follows her chain hears of the erased messages in it. */
   const ofEva = async () =>

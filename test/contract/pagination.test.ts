@@ -1,5 +1,6 @@
 import { getTableName } from 'drizzle-orm';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { owned } from '../../src/db/index.ts';
 import { DOCUMENTED } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { withoutTriggers } from '../support/databases.ts';
@@ -106,30 +107,32 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
   });
 });
 
+const ARCHIVABLE = owned.filter((table) => 'archivedAt' in table).map((table) => getTableName(table));
 const ARCHIVED = Object.entries(DASHBOARD_LISTS).filter(([name]) => name.endsWith('?archived=true'));
 
 test.each(ARCHIVED)(
-  'pages of %s have every record once, in the order of the whole',
+  '%s has the latest archived first, and its pages have every record once, in the order of the whole',
   async (name, { make }) => {
     const agency = await service.agency();
     for (let index = 0; index < 5; index += 1) await make(agency);
-    // Archived at once, so that ids decide the order.
-    await withoutTriggers(service.ownerUrl, async (client) => {
-      for (const table of [
-        'products',
-        'customers',
-        'opportunities',
-        'quotes',
-        'pipeline_stages',
-        'team_members',
-      ])
-        await client.query(`update ${table} set archived_at = now() where archived_at is not null`);
-    });
+    const archiveAll = (timestamp: string) =>
+      withoutTriggers(service.ownerUrl, async (client) => {
+        for (const table of ARCHIVABLE)
+          await client.query(`update ${table} set archived_at = ${timestamp} where archived_at is not null`);
+      });
     const read = async (query: string) => {
       const { body } = await readList({ service, dashboard, agency }, name, query);
       expect(body.pagination.total).toBe(5);
       return body.data.map(({ id }: { id: string }) => id);
     };
+    // The longer ago it was changed, the later it was archived.
+    await archiveAll('now() + (now() - updated_at)');
+    const { body } = await readList({ service, dashboard, agency }, name, 'limit=100');
+    const times = body.data.map(({ archivedAt }: { archivedAt: string }) => archivedAt);
+    expect(new Set(times).size).toBeGreaterThan(1);
+    expect(times).toEqual(times.toSorted().reverse());
+    // At once, so that ids decide the order.
+    await archiveAll('now()');
     const whole = await read('limit=100');
     expect(new Set(whole).size).toBe(5);
     const pages = [await read('limit=2'), await read('limit=2&offset=2'), await read('limit=2&offset=4')];

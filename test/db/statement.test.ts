@@ -91,6 +91,14 @@ test('a read that shares a connection gets one record, or is one of these', () =
   expect(others.map(({ name }) => name).sort()).toEqual(SHARING);
 });
 
+test('a statement that locks several rows locks them in the order of their ids', () => {
+  const locking = allStatements().filter(({ text }) => /for (no key update|update|share)\b/.test(text));
+  const ofSeveral = locking.filter(({ text }) => !/"id" = \$\d+|limit 1 for /.test(text));
+  const unordered = ofSeveral.filter(({ text }) => !/order by "\w+"\."id" for /.test(text));
+  expect(ofSeveral.length).toBeGreaterThan(3);
+  expect(unordered.map(({ name }) => name)).toEqual([]);
+});
+
 /** Drizzle cuts the table from a column of a bare template, which then means a column of the nearest table. */
 test('a column has its table, in a statement of several tables', () => {
   const columns = new Set(

@@ -1,5 +1,7 @@
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { sql } from 'drizzle-orm';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import pg from 'pg';
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { ApiError } from '../../src/contract/errors.ts';
 import { type Database, type Params, prepared, type Queries, unprepared } from '../../src/db/index.ts';
 import { ownPool } from '../support/instance.ts';
@@ -24,6 +26,9 @@ const FAILING_WRITE = prepared(
   'test.failing_write',
   () => sql<{ value: number }>`update counters set value = value + 1 where id = 1 returning fail() as value`,
 );
+const SHORT_READ = prepared('test.short_read', () => sql<{ value: number }>`select fail() as value`, {
+  isShort: true,
+});
 const CONNECTION = prepared('test.connection', () => sql<{ pid: number }>`select pg_backend_pid() as pid`);
 const SETTINGS = unprepared(
   'test.settings',
@@ -125,6 +130,34 @@ describe('the statements of a transaction', () => {
     await expect(own.transaction(() => Promise.reject(error))).rejects.toBe(error);
     expect(await own.read(CONNECTION, {})).toEqual(before);
   });
+});
+
+test('what gets its connection after its timeout is not sent', async () => {
+  const target = new pg.Client({ connectionString: service.url });
+  const connected = Promise.withResolvers<void>();
+  const server = createServer(async (client) => {
+    await connected.promise;
+    const upstream = target.host.startsWith('/')
+      ? connect(`${target.host}/.s.PGSQL.${target.port}`)
+      : connect(target.port, target.host);
+    client
+      .on('error', () => undefined)
+      .pipe(upstream.on('error', () => undefined))
+      .pipe(client);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => void server.close());
+  const url = new URL(`postgres://127.0.0.1:${(server.address() as AddressInfo).port}/${target.database}`);
+  Object.assign(url, { username: target.user, password: target.password ?? '' });
+  const db = ownPool(service, { url: url.href, statementTimeout: 150 });
+  await service.query('alter sequence attempts restart');
+  const { read, write } = db.for('an organization');
+  for (const outcome of [write(INSERT, { id: 3 }), read(SHORT_READ, {})])
+    await expect(outcome).rejects.toThrow('The database took longer than 150 ms.');
+  connected.resolve();
+  await expect.poll(() => db.stats().running).toBe(0);
+  expect(await values()).toHaveLength(2);
+  expect(await service.query('select is_called from attempts')).toEqual([{ is_called: false }]);
 });
 
 test('of two transactions in a deadlock, the one that PostgreSQL ends (40P01) is retried from its start', async () => {
