@@ -13,7 +13,6 @@ import { teamMemberRecord } from '../../src/team/repository.ts';
 import {
   contractOf,
   declaredCodes,
-  exampleOf,
   INTERNAL,
   type Operation,
   operationsOf,
@@ -24,6 +23,7 @@ import { appOf } from '../support/instance.ts';
 import { type Has, populate } from '../support/operations.ts';
 import { conversation, customer, type Fields, type Make, member, quote, stage } from '../support/records.ts';
 import { type Agency, ask, type Reply, useService } from '../support/service.ts';
+import { exampleOf } from '../support/values.ts';
 
 /**
  * Provokes every error code of every operation that the documents declare. The opposite, a code that is returned and not

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../src/db/index.ts';
@@ -12,7 +11,6 @@ import {
   type Schema,
 } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
-import { EDGES } from '../support/edges.ts';
 import {
   BELOW,
   FILE,
@@ -26,6 +24,7 @@ import {
   WRITTEN_ONCE,
 } from '../support/operations.ts';
 import { customer, type Fields, product } from '../support/records.ts';
+import { EDGES, eachOf, fieldsMadeOf, type Kinds, kindOf, madeOf, samplesWith } from '../support/values.ts';
 
 /**
  * Every field of every JSON body of both documents: the values that it rejects, with their messages, and the limits of what
@@ -44,12 +43,10 @@ const TOO_MANY_MARKS = [
   `${'\uff9e\u093c'.repeat(16)}`,
 ];
 
-const kindOf = ({ type }: Schema): unknown => [type].flat()[0];
 /** The value in a response after null was sent. */
 const cleared = (field: Schema) => (kindOf(field) === 'array' ? [] : null);
 const fieldsOf = (name: string): [string, Schema][] =>
   Object.entries(SCHEMAS[name]?.properties ?? {}).map(([field, schema]) => [field, resolved(schema)]);
-const valuesOf = (schema: Schema): unknown[] | undefined => schema.enum as unknown[] | undefined;
 
 const characters = (count: number): string => `${count} character${count === 1 ? '' : 's'}`;
 const entries = (count: number): string => `${count} entr${count === 1 ? 'y' : 'ies'}`;
@@ -91,105 +88,81 @@ function rejectionsOfNumber(schema: Schema): Rejection[] {
   ];
 }
 
-function rejectionsOfList(schema: Schema): Rejection[] {
-  const items = resolved(schema.items as Schema);
+function rejectionsOfList(schema: Schema, ofEntry: Rejection[]): Rejection[] {
   const { minItems, maxItems } = schema as Record<string, number>;
   return [
     ...['x', 5, {}].map((value) => reject(value, 'must be an array')),
     ...(maxItems ? [reject(Array(maxItems + 1).fill(''), `must have at most ${entries(maxItems)}`)] : []),
     ...(minItems ? [reject(Array(minItems - 1).fill(''), `must have at least ${entries(minItems)}`)] : []),
-    ...rejectionsOf(items).map(({ value, message, path }) => reject([value], message, `[0]${path}`)),
+    ...ofEntry.map(({ value, message, path }) => reject([value], message, `[0]${path}`)),
   ];
 }
 
-function rejectionsOf(schema: Schema): Rejection[] {
-  const closed = valuesOf(schema);
-  const kinds: Record<string, (schema: Schema) => Rejection[]> = {
-    string: rejectionsOfText,
-    integer: rejectionsOfNumber,
-    number: rejectionsOfNumber,
-    array: rejectionsOfList,
-    boolean: () => ['true', 1, {}].map((value) => reject(value)),
-    object: ({ properties = {}, required = [] }) =>
-      Object.entries(properties).flatMap(([name, field]) => {
-        const others = (required as string[]).filter((other) => other !== name);
-        const beside = Object.fromEntries(
-          others.map((other) => [other, sampleOf(resolved(properties[other] ?? {}))]),
-        );
-        const inner = rejectionsOf(resolved(field)).map(({ value, message, path }) =>
-          reject({ ...beside, [name]: value }, message, `.${name}${path}`),
-        );
-        const isRequired = (required as string[]).includes(name);
-        return isRequired ? [...inner, reject(beside, 'is required', `.${name}`)] : inner;
-      }),
-  };
-  const own = closed
-    ? ['', 'other', 5, true, {}, [], '\u0000'].map((value) =>
-        reject(value, `must be one of ${closed.join(', ')}`),
-      )
-    : (kinds[String(kindOf(schema))]?.(schema) ?? []);
-  const message = schema.format || kindOf(schema) === 'integer' ? undefined : 'must not be null';
-  return isNullable(schema) ? own : [...own, reject(null, message)];
+function rejectionsOfObject(schema: Schema, ofFields: Record<string, Rejection[]>): Rejection[] {
+  const required = (schema.required ?? []) as string[];
+  // Of contacts, the last type of the closed list accepts any text.
+  const whole = eachOf(fieldsMadeOf(samplesWith(newId()), schema), 1);
+  return Object.entries(ofFields).flatMap(([name, ofField]) => {
+    const beside = Object.fromEntries(
+      required.filter((other) => other !== name).map((other) => [other, whole[other]]),
+    );
+    const inner = ofField.map(({ value, message, path }) =>
+      reject({ ...beside, [name]: value }, message, `.${name}${path}`),
+    );
+    return required.includes(name) ? [...inner, reject(beside, 'is required', `.${name}`)] : inner;
+  });
 }
 
-/** Two different values of the field. */
-function samples(schema: Schema): [unknown, unknown] {
-  const { items, maxLength, minLength, format } = schema;
-  const closed = valuesOf(schema);
-  if (closed) return [closed[0], closed.at(-1)];
-  switch (kindOf(schema)) {
-    case 'integer':
-      return [3, 4];
-    case 'number':
-      return [1.5, 2.25];
-    case 'array': {
-      const [one, other] = samples(resolved(items as Schema));
-      return [[one, other], [other]];
-    }
-  }
-  const edges = EDGES[String(format)]?.taken;
-  if (edges) return [edges[0], edges.at(-1)];
-  if (format === 'uuid') return [randomUUID(), randomUUID()];
-  if (minLength === 3 && maxLength === 3) return ['USD', 'MXN'];
-  return [`Ñandú ${newId()}`.slice(0, Number(maxLength)), `tapir ${newId()}`.slice(0, Number(maxLength))];
-}
-/** The last value of a closed list: of contacts, the type that accepts any text. */
-const sampleOf = (schema: Schema): unknown => samples(schema)[1];
+const REJECTIONS: Kinds<Rejection[]> = {
+  closed: (_schema, values) =>
+    ['', 'other', 5, true, {}, [], '\u0000'].map((value) =>
+      reject(value, `must be one of ${values.join(', ')}`),
+    ),
+  boolean: () => ['true', 1, {}].map((value) => reject(value)),
+  integer: rejectionsOfNumber,
+  number: rejectionsOfNumber,
+  string: rejectionsOfText,
+  array: rejectionsOfList,
+  object: rejectionsOfObject,
+  around: (rejections, schema) => {
+    const message = schema.format || kindOf(schema) === 'integer' ? undefined : 'must not be null';
+    return isNullable(schema) ? rejections : [...rejections, reject(null, message)];
+  },
+};
 
 /**
  * Values at the limits of the field, which are stored as they are: texts are not trimmed, empty texts are not null, lists are
  * neither sorted nor deduplicated, numbers are not rounded.
  */
-function edgesOf(schema: Schema): unknown[] {
-  const { minimum, maximum, minLength = 0, maxLength, maxItems, format } = schema as Record<string, number>;
-  const edges = valuesOf(schema) ?? EDGES[String(format)]?.taken;
-  if (edges) return edges;
-  const largest = Number.MAX_VALUE;
-  switch (kindOf(schema)) {
-    case 'boolean':
-      return [true, false];
-    case 'integer':
-      return [minimum ?? -Number(maximum), maximum];
-    case 'number':
-      return [minimum ?? 5e-324, 0.1, 0.30000000000000004, 1e-7, 1e21, Number.MAX_SAFE_INTEGER, largest];
-    case 'array': {
-      // A record has a limit in bytes: not every entry can have the longest text.
-      const { maxLength: length = 1 } = resolved(schema.items as Schema) as Record<string, number>;
-      const longest = (length > 255 ? 'x' : ASTRAL).repeat(length);
-      return [[], [''], ['b ', 'a', 'b '], [...Array(Number(maxItems) - 1).fill(ASTRAL.repeat(20)), longest]];
-    }
-    default: {
-      const full = (Number(maxLength) > 10_000 ? 'x' : ASTRAL).repeat(Number(maxLength));
-      const hostile = `'; -- "$1" \\u0041 %s {"a":1} Bogota\u0301 👩‍👩‍👧 עברית \u2028\u001f\u007f`.slice(
-        0,
-        maxLength,
-      );
-      return minLength === 3
-        ? ['€UR', '   ', full]
-        : [ASTRAL.repeat(minLength), full, ' \t a\r\n ', 'null', hostile];
-    }
-  }
-}
+const EDGES_OF: Kinds<unknown[]> = {
+  closed: (_schema, values) => values,
+  boolean: () => [true, false],
+  integer: ({ minimum, maximum }) => [minimum ?? -Number(maximum), maximum],
+  number: ({ minimum = 5e-324 }) => [
+    ...[minimum, 0.1, 0.30000000000000004, 1e-7, 1e21],
+    ...[Number.MAX_SAFE_INTEGER, Number.MAX_VALUE],
+  ],
+  string: ({ format, minLength = 0, maxLength }) => {
+    const edges = EDGES[String(format)]?.taken;
+    if (edges) return edges;
+    const full = (Number(maxLength) > 10_000 ? 'x' : ASTRAL).repeat(Number(maxLength));
+    const hostile = `'; -- "$1" \\u0041 %s {"a":1} Bogota\u0301 👩‍👩‍👧 עברית \u2028\u001f\u007f`;
+    return minLength === 3
+      ? ['€UR', '   ', full]
+      : [
+          ASTRAL.repeat(Number(minLength)),
+          ...[full, ' \t a\r\n ', 'null', hostile.slice(0, Number(maxLength))],
+        ];
+  },
+  array: ({ items, maxItems }) => {
+    // A record has a limit in bytes: not every entry can have the longest text.
+    const { maxLength: length = 1 } = resolved(items as Schema) as Record<string, number>;
+    const longest = (length > 255 ? 'x' : ASTRAL).repeat(length);
+    return [[], [''], ['b ', 'a', 'b '], [...Array(Number(maxItems) - 1).fill(ASTRAL.repeat(20)), longest]];
+  },
+  object: () => [],
+};
+const edgesOf = (schema: Schema) => madeOf(EDGES_OF, schema);
 
 const BODIES = DOCUMENTED.flatMap(({ name, operation }) => {
   const schema = bodyOf(operation);
@@ -212,9 +185,8 @@ describe('a value that the document does not allow is rejected with its path, an
     const sent = await uniqueRequestOf(name);
     for (const [field, of] of fieldsOf(schema)) {
       const isRequired = ((SCHEMAS[schema]?.required ?? []) as string[]).includes(field);
-      const rejections = rejectionsOf(resolved(of));
-      if (isRequired) rejections.push(reject(undefined, 'is required'));
-      for (const rejection of rejections) {
+      const rejections = madeOf(REJECTIONS, of);
+      for (const rejection of isRequired ? [...rejections, reject(undefined, 'is required')] : rejections) {
         const { status, body } = await send(world, {
           ...sent,
           body: { ...sent.body, [field]: rejection.value },
@@ -269,8 +241,9 @@ describe.each(RESOURCES)('$schema', ({ path, schema, make }) => {
     );
   });
 
+  const samples = samplesWith(newId());
   const samplesOf = (which: 0 | 1) =>
-    Object.fromEntries(written.map(([name, field]) => [name, samples(field)[which]]));
+    Object.fromEntries(written.map(([name, field]) => [name, madeOf(samples, field, name)[which]]));
 
   /** The record with this value, and with the display name that follows from it. */
   const withValue = (record: Fields, name: string, value: unknown): Fields => {

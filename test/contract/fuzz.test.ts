@@ -3,17 +3,17 @@ import { beforeAll, expect, test } from 'vitest';
 import { reopenOrganization } from '../../src/organizations/repository.ts';
 import {
   INTERNAL,
+  isNullable,
   type Operation,
   operationsOf,
   PUBLIC,
-  resolved,
   type Schema,
 } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
-import { EDGES } from '../support/edges.ts';
 import { populate, type Sent, send } from '../support/operations.ts';
 import type { Agency } from '../support/service.ts';
 import { exchange, listen, requestBytes } from '../support/socket.ts';
+import { EDGES, type Kinds, madeOf } from '../support/values.ts';
 
 /** Generates requests from the documents. The client compares each response with its document. */
 
@@ -49,22 +49,17 @@ const mostly = <Good, Bad>(weight: number, good: fc.Arbitrary<Good>, bad: fc.Arb
   fc.oneof({ weight, arbitrary: good }, { weight: 1, arbitrary: bad });
 
 /** Mostly values that the schema accepts, and sometimes others. */
-function arbitraryOf(schemaOrReference: Schema): fc.Arbitrary<unknown> {
-  const schema = resolved(schemaOrReference);
-  const kinds: Record<string, () => fc.Arbitrary<unknown>> = {
-    string: () => textOf(schema),
-    integer: () => fc.integer({ min: 1, max: 2 ** 31 - 1 }),
-    number: () => fc.double({ min: 0, noDefaultInfinity: true, noNaN: true }),
-    array: () => fc.array(arbitraryOf(schema.items as Schema), { maxLength: 4 }),
-    object: () => objectOf(schema),
-    null: () => fc.constant(null),
-    boolean: () => fc.boolean(),
-  };
-  const good = Array.isArray(schema.enum)
-    ? [fc.constantFrom(...schema.enum, null)]
-    : [schema.type].flat().map((type) => kinds[String(type)]?.() ?? json);
-  return mostly(40, fc.oneof(...good), json);
-}
+const ARBITRARIES: Kinds<fc.Arbitrary<unknown>> = {
+  closed: (_schema, values) => fc.constantFrom(...values, null),
+  boolean: () => fc.boolean(),
+  integer: () => fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+  number: () => fc.double({ min: 0, noDefaultInfinity: true, noNaN: true }),
+  string: textOf,
+  array: (_schema, entry) => fc.array(entry, { maxLength: 4 }),
+  object: objectOf,
+  around: (value, schema) =>
+    mostly(40, isNullable(schema) ? fc.oneof(value, fc.constant(null)) : value, json),
+};
 
 function textOf({ minLength = 0, maxLength = 20, format }: Schema): fc.Arbitrary<string> {
   const [min, max] = [Number(minLength), Math.min(Number(maxLength), 20)];
@@ -75,10 +70,10 @@ function textOf({ minLength = 0, maxLength = 20, format }: Schema): fc.Arbitrary
   return mostly(20, edges ? fc.constantFrom(...edges.taken, ...edges.refused) : plain, text);
 }
 
-function objectOf({ properties = {}, required }: Schema): fc.Arbitrary<unknown> {
-  const fields = Object.fromEntries(
-    Object.entries(properties).map(([name, schema]) => [name, arbitraryOf(schema)]),
-  );
+function objectOf(
+  { required }: Schema,
+  fields: Record<string, fc.Arbitrary<unknown>>,
+): fc.Arbitrary<unknown> {
   const known = fc.record(fields, { requiredKeys: (required ?? []) as string[] });
   const more = fc.tuple(known, fc.dictionary(text, json, { maxKeys: 3 })).map(([a, b]) => ({ ...b, ...a }));
   const fewer = fc.record(fields, { requiredKeys: [] });
@@ -87,7 +82,9 @@ function objectOf({ properties = {}, required }: Schema): fc.Arbitrary<unknown> 
 
 const bodyOf = ({ requestBody }: Operation): fc.Arbitrary<string | undefined> => {
   const { schema } = requestBody?.content['application/json'] ?? {};
-  const written = schema ? arbitraryOf(schema).map((value) => JSON.stringify(value)) : fc.constant(undefined);
+  const written = schema
+    ? madeOf(ARBITRARIES, schema).map((value) => JSON.stringify(value))
+    : fc.constant(undefined);
   const raw = fc.constantFrom('', '{', '[]', 'null', '1e999', '\ufeff{}');
   return mostly(9, written, fc.oneof(fc.string({ unit: 'binary' }), raw));
 };

@@ -4,12 +4,12 @@ import { describedApp, generatedDocuments } from '../../tools/generated-document
 import {
   type Document,
   declaredCodes,
-  exampleOf,
   INTERNAL,
   operationsOf,
   PUBLIC,
   type Schema,
 } from '../support/contract.ts';
+import { exampleOf } from '../support/values.ts';
 
 const operations = operationsOf(PUBLIC);
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');

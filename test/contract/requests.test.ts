@@ -3,11 +3,11 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { EXAMPLE_ID } from '../../src/contract/fields.ts';
 import { DOCUMENTED, SCHEMAS, type Schema } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
-import { EDGES } from '../support/edges.ts';
 import { invalid } from '../support/faults.ts';
 import { type Has, populate, requestOf, send, type World } from '../support/operations.ts';
 import type { Agency } from '../support/service.ts';
 import { listen } from '../support/socket.ts';
+import { EDGES } from '../support/values.ts';
 
 /** docs/decisions/contract.md, "Requests", rule by rule, over every parameter that the documents have. */
 

@@ -3,10 +3,10 @@ import { calendarDate } from '../../src/contract/fields.ts';
 import { listConversations } from '../../src/conversations/repository.ts';
 import { parseJson, scopeTo } from '../../src/db/index.ts';
 import { createOrganization, getOrganization } from '../../src/organizations/repository.ts';
-import { DAYS } from '../support/edges.ts';
 import { ownPool } from '../support/instance.ts';
 import { conversation, message } from '../support/records.ts';
 import { useService } from '../support/service.ts';
+import { DAYS } from '../support/values.ts';
 
 const service = useService();
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { resolved, type Schema } from '../support/contract.ts';
+import { isNullable, resolved, type Schema } from '../support/contract.ts';
+import { fieldsMadeOf, type Kinds, madeOf } from '../support/values.ts';
 import { BELOW, OPERATIONS } from './operations.ts';
 import { active, type Fields, KINDS, type Kind, type Organization, operations } from './organization.ts';
 
@@ -95,43 +96,32 @@ const NAMED: Record<string, fc.Arbitrary<unknown>> = {
   checkInDate: fc.constantFrom('2027-01-15', '2027-01-15, con Ana', 'enero'),
 };
 
-const some = <T>(value: fc.Arbitrary<T>) =>
-  fc.oneof({ weight: 3, arbitrary: value }, { weight: 1, arbitrary: fc.constant(null) });
-
-function arbitraryOf(name: string, unresolved: Schema): fc.Arbitrary<unknown> {
-  const schema = resolved(unresolved);
-  const types = [schema.type].flat();
-  const value = /(Since|Before)$/.test(name)
-    ? choose('timestamp')
-    : (NAMED[name] ?? plainArbitraryOf(name, schema, types));
-  return types.includes('null') ? some(value) : value;
-}
-
-function plainArbitraryOf(name: string, schema: Schema, types: unknown[]): fc.Arbitrary<unknown> {
-  if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum.filter((entry) => entry !== null));
-  if (schema.properties) return fieldsOf(schema);
-  if (types.includes('array'))
-    return fc.uniqueArray(arbitraryOf(`${name}[]`, schema.items as Schema), {
+const ARBITRARIES: Kinds<fc.Arbitrary<unknown>> = {
+  own: (_schema, name) => (/(Since|Before)$/.test(name) ? choose('timestamp') : NAMED[name]),
+  closed: (_schema, values) => fc.constantFrom(...values),
+  boolean: () => fc.boolean(),
+  integer: () => fc.constantFrom(1, 2, 12),
+  number: () => fc.constantFrom(1, 2.5, 1200),
+  string: ({ format, maxLength, minLength }) => {
+    if (format === 'date-time') return fc.constantFrom(...TIMESTAMPS);
+    if (format === 'date') return fc.constantFrom('2027-03-31', '2027-04-01');
+    if (maxLength === 3) return fc.constantFrom('USD', 'EUR');
+    return fc.constantFrom(...WORDS, ...(minLength === undefined ? [''] : []));
+  },
+  array: ({ minItems = 0 }, entry) =>
+    fc.uniqueArray(entry, {
       maxLength: 2,
-      minLength: Number(schema.minItems ?? 0),
-      selector: (entry) =>
-        (entry as Fields).id ? (entry as Fields).id.n % SHARED.length : JSON.stringify(entry),
-    });
-  if (types.includes('boolean')) return fc.boolean();
-  if (types.includes('integer')) return fc.constantFrom(1, 2, 12);
-  if (types.includes('number')) return fc.constantFrom(1, 2.5, 1200);
-  if (schema.format === 'date-time') return fc.constantFrom(...TIMESTAMPS);
-  if (schema.format === 'date') return fc.constantFrom('2027-03-31', '2027-04-01');
-  if (schema.maxLength === 3) return fc.constantFrom('USD', 'EUR');
-  return fc.constantFrom(...WORDS, ...(schema.minLength === undefined ? [''] : []));
-}
-
-const valuesOf = ({ properties = {} }: Schema): Record<string, fc.Arbitrary<unknown>> =>
-  Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, arbitraryOf(name, field)]));
-
-/** All required fields, and any others. */
-const fieldsOf = (schema: Schema): fc.Arbitrary<Fields> =>
-  fc.record(valuesOf(schema), { requiredKeys: (schema.required ?? []) as string[] });
+      minLength: Number(minItems),
+      selector: (made) =>
+        (made as Fields).id ? (made as Fields).id.n % SHARED.length : JSON.stringify(made),
+    }),
+  /** All required fields, and any others. */
+  object: ({ required = [] }, fields) => fc.record(fields, { requiredKeys: required as string[] }),
+  around: (value, schema) =>
+    isNullable(schema)
+      ? fc.oneof({ weight: 3, arbitrary: value }, { weight: 1, arbitrary: fc.constant(null) })
+      : value,
+};
 
 /** At most three filters, because more would find nothing. */
 const queryOf = (parameters: { name: string; in: string; schema: Schema }[]): fc.Arbitrary<Fields> => {
@@ -139,7 +129,7 @@ const queryOf = (parameters: { name: string; in: string; schema: Schema }[]): fc
   if (known.length === 0) return fc.constant({});
   const one = fc
     .constantFrom(...known)
-    .chain(({ name, schema }) => arbitraryOf(name, schema).map((value) => [name, value]));
+    .chain(({ name, schema }) => madeOf(ARBITRARIES, schema, name).map((value) => [name, value]));
   return fc
     .array(one, { maxLength: 3 })
     .map((entries) => Object.fromEntries(entries))
@@ -189,7 +179,7 @@ function documentedAt(name: string) {
 
 /** The values of each field of the operation's body. */
 export const fieldArbitraries = (name: string): Record<string, fc.Arbitrary<unknown>> =>
-  valuesOf(documentedAt(name).body ?? {});
+  fieldsMadeOf(ARBITRARIES, documentedAt(name).body ?? {});
 
 /** Fields that can be written only once are mostly rejected, so few requests have them. */
 const withoutOnce = ({ createdAt: _, token: __, ...body }: Fields): Fields => body;
@@ -211,7 +201,10 @@ const requestOf = (name: string): fc.Arbitrary<RequestStep> => {
       ids: fc.tuple(...inPath) as fc.Arbitrary<Chosen[]>,
       query: queryOf(parameters),
       body: fc
-        .tuple(body ? fieldsOf(body) : fc.constant({}), fc.nat({ max: 4 }))
+        .tuple(
+          body ? (madeOf(ARBITRARIES, body) as fc.Arbitrary<Fields>) : fc.constant({}),
+          fc.nat({ max: 4 }),
+        )
         .map(([body, n]) => (n > 0 && current && write ? withoutOnce(body) : body))
         .map(COMPLETED[name] ?? ((body) => body)),
       precondition: isTagged

@@ -72,23 +72,6 @@ export function resolved({ $ref, ...schema }: Schema): Schema {
 
 export const isNullable = (schema: Schema): boolean => [resolved(schema).type].flat().includes('null');
 
-/** A value of a schema, built from the examples of its fields, as tools build one. */
-export function exampleOf(schema: Schema): unknown {
-  const [own] = (schema.examples ?? []) as unknown[];
-  if (own !== undefined) return own;
-  if (schema.$ref) return exampleOf(resolved(schema));
-  if (schema.properties) {
-    const fields = Object.entries(schema.properties);
-    return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(field)]));
-  }
-  if (Array.isArray(schema.enum)) return schema.enum[0];
-  if (Array.isArray(schema.type)) return null;
-  const { items, minimum = 1 } = schema as { items?: Schema; minimum?: number };
-  if (schema.type === 'array') return items?.$ref ? [exampleOf(items)] : [];
-  if (schema.type === 'integer') return minimum;
-  return schema.type === 'boolean' ? true : 'text';
-}
-
 /** Every operation of the document: `{ name: 'GET /v1/team', method: 'GET', path: '/v1/team', operation }`. */
 export const operationsOf = (document: Document) =>
   Object.entries(document.paths).flatMap(([path, methods]) =>

@@ -13,9 +13,7 @@ import {
   INTERNAL,
   operationsOf,
   PUBLIC,
-  resolved,
   SCHEMAS,
-  type Schema,
 } from './contract.ts';
 import type { Dashboard } from './dashboard.ts';
 import { recordId } from './dataset.ts';
@@ -35,6 +33,7 @@ import {
   stage,
 } from './records.ts';
 import type { Agency, Reply, Service } from './service.ts';
+import { type Kinds, madeOf, samplesWith } from './values.ts';
 
 /**
  * What the walks over both APIs use: the request of each operation (`OPERATIONS`), and what each list returns (`LISTS`).
@@ -299,28 +298,16 @@ const NAMED: Record<string, (has: Has) => unknown> = {
   userId: ({ stageKey }) => `account ${stageKey}`,
 };
 
-/** A value of the field that is neither null nor its default. */
-function sampleOf(name: string, schema: Schema, has: Has): unknown {
-  const { type, enum: values, format, maxLength, items } = resolved(schema);
-  const named = NAMED[name];
-  if (named) return named(has);
-  if (Array.isArray(values)) return values.at(-1);
-  if (format === 'date-time') return '2026-11-20T10:00:00.123Z';
-  if (format === 'date') return '2027-01-15';
-  if (format && format !== 'int32') throw new Error(`Add a value for ${name} to NAMED of ${FILE}.`);
-  switch ([type].flat()[0]) {
-    case 'array':
-      return [sampleOf(name, items as Schema, has)];
-    case 'boolean':
-      return false;
-    case 'integer':
-      return 4;
-    case 'number':
-      return 2890.25;
-    default:
-      return maxLength === 3 ? 'USD' : `${name} ${has.word}`;
-  }
-}
+/** Two values of each field. */
+const samplesOf = (has: Has): Kinds<[unknown, unknown]> => ({
+  ...samplesWith(has.word),
+  own: ({ format }, name) => {
+    const named = NAMED[name]?.(has);
+    if (named === undefined && format === 'uuid')
+      throw new Error(`Add a value for ${name} to NAMED of ${FILE}.`);
+    return named === undefined ? undefined : [named, named];
+  },
+});
 
 /** The name of the schema of its JSON body, or an empty string. */
 function bodySchemaOf(name: string): string {
@@ -338,7 +325,9 @@ export function wholeOf(name: string, has: Has, onlyRequired = false): Fields | 
     ([field]) => !WRITTEN_ONCE.includes(field) && (!onlyRequired || (required as string[]).includes(field)),
   );
   if (fields.length === 0) return undefined;
-  return Object.fromEntries(fields.map(([field, schema]) => [field, sampleOf(field, schema, has)]));
+  return Object.fromEntries(
+    fields.map(([field, schema]) => [field, madeOf(samplesOf(has), schema, field)[1]]),
+  );
 }
 
 export type Sent = {
