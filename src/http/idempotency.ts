@@ -56,6 +56,10 @@ function unseal(request: FastifyRequest, fingerprint: Buffer, sealed: Buffer): B
   }
 }
 
+/** Whether `work` refused the request: for what another request with the key wrote between the look and the lock, perhaps. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof ApiError && error.status < 500 && !error.code.startsWith('IDEMPOTENCY_');
+
 /** The records that a response is about: an erasure finds it by them. */
 function recordIdsOf({ scope, params }: FastifyRequest, response: Json<unknown>): string[] {
   const { id, customerId } = parseJson(response) as Record<string, unknown>;
@@ -108,7 +112,7 @@ export async function idempotently<T>(
     return { first, response };
   };
   const { first, response } = await inTransaction(request.scope, once).catch((error) => {
-    if (isStoredMeanwhile(error)) return inTransaction(request.scope, once);
+    if (isStoredMeanwhile(error) || isRefusal(error)) return inTransaction(request.scope, once);
     throw error;
   });
   // After the transaction, so that an error response does not carry them.

@@ -166,24 +166,29 @@ test('if the connection breaks after the commit, the client gets 503, and a retr
   expectReplay(await create(), again);
 });
 
-test('a first response that is stored after the look at the key is replayed, and the second record is not', async () => {
-  const agency = await service.agency();
-  const body = { title: 'Lima' };
-  const first = await agency.post(PRODUCTS, body, withKey('first'));
-  const fingerprint = hash('sha256', `${agency.id} POST ${PRODUCTS}\nk`, 'buffer');
-  const unlock = await hold(service.ownerUrl, 'lock table products in access exclusive mode');
-  const second = agency.post(PRODUCTS, body, withKey('k'));
-  await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
-  await service.query(
-    `insert into idempotency_keys (organization_id, fingerprint, body_hash, status, headers, body, record_ids)
+test.each([
+  [PRODUCTS, 'written and rolled back', { title: 'Lima' }],
+  [CUSTOMERS, 'a conflict', visitor('ana')],
+])(
+  'a first response of %s that is stored after the look at the key is replayed; the second record would be %s',
+  async (path, _would, body) => {
+    const agency = await service.agency();
+    const first = await agency.post(path, body, withKey('first'));
+    const fingerprint = hash('sha256', `${agency.id} POST ${path}\nk`, 'buffer');
+    const unlock = await hold(service.ownerUrl, 'lock table products, customers in access exclusive mode');
+    const second = agency.post(path, body, withKey('k'));
+    await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
+    await service.query(
+      `insert into idempotency_keys (organization_id, fingerprint, body_hash, status, headers, body, record_ids)
       select organization_id, $2, body_hash, status, headers, body, record_ids
       from idempotency_keys where organization_id = $1`,
-    [agency.id, fingerprint],
-  );
-  await unlock();
-  expectReplay(await second, first);
-  expect(await countOf('products', agency)).toBe(1);
-});
+      [agency.id, fingerprint],
+    );
+    await unlock();
+    expectReplay(await second, first);
+    expect(await countOf(path.split('/').at(-1) ?? '', agency)).toBe(1);
+  },
+);
 
 test('a path is the same in other escapes, with a query, and with ids in upper case', async () => {
   const agency = await service.agency();
