@@ -165,6 +165,10 @@ const BETWEEN: Record<string, RegExp> = {
   instagram: /[|\n,;]|:::/,
 };
 
+/** What stands around a contact: a label, a remark, an apostrophe, the decimals of a spreadsheet. */
+const AROUND =
+  /^\p{L}[\p{L} .]*:\s*(?=[+\d(]|\S+@)|\s*\(\p{L}[\p{L} .]*\)$|^'(?=[+\d]|[^\s']+@)|(?<=@\S+)'$|(?<=\d{7})\.0$/gu;
+
 /** The number with its country code, if it is valid in the country. */
 function withCountryCode(text: string, country: CountryCode | undefined): string {
   if (country === undefined || /^\D*(?:\+|00)/.test(text)) return text;
@@ -180,7 +184,7 @@ export function contactsIn(channel: string, text: string, { country }: Reading):
   const plain = channel === 'email' ? text.replaceAll(/[^,;|\n<>]*<([^<>\s]+@[^<>\s]+)>/g, '$1') : text;
   const values = parseList(plain, between)
     .filter((value) => /[\p{L}\p{N}]/u.test(value))
-    .map((value) => value.replace(/^\p{L}[\p{L} .]*:\s*(?=[+\d(]|\S+@)|^'(?=[+\d])|(?<=\d{7})\.0$/gu, ''))
+    .map((value) => value.replace(AROUND, ''))
     .map((value) => (isTelephone ? withCountryCode(value, country) : value));
   return [
     ...new Map(

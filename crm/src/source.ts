@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { parse } from 'csv-parse';
+import { CsvError, parse } from 'csv-parse';
 import { DELIMITERS, fromCell } from './cells.ts';
 import { CommandError } from './context.ts';
 
@@ -170,31 +170,38 @@ export async function inspect(
 
 async function* csvRows(source: Source): AsyncGenerator<Row> {
   const { path, encoding, delimiter, lines } = source;
+  let next = 1;
+  /** The first lines of the rows that are parsed, and not read yet: an error discards such rows. */
+  const starts: number[] = [];
   const parser = parse({
     delimiter,
-    // A lone carriage return ends a line only where no line feed does; elsewhere it is text.
-    record_delimiter: lines > 1 ? ['\r\n', '\n'] : ['\r\n', '\n', '\r'],
-    info: true,
+    // A lone carriage return ends a line only where no line feed does; elsewhere it is text. Two of them before a line feed are
+    // of programs that convert line ends twice.
+    record_delimiter: lines > 1 ? ['\r\r\n', '\r\n', '\n'] : ['\r\n', '\n', '\r'],
     relax_column_count: true,
     relax_quotes: true,
     skip_empty_lines: true,
     max_record_size: MAX_RECORD_CHARACTERS,
+    on_record: (cells, { empty_lines }) => {
+      starts.push(next + empty_lines);
+      next += cells.reduce((sum, cell) => sum + cell.split('\n').length - 1, 1);
+      return cells;
+    },
   });
   const input = Readable.from(textOf(path, encoding));
   input.on('error', (error) => parser.destroy(error));
-  let next = 1;
   try {
-    for await (const { record, info } of input.pipe(parser)) {
-      const cells = record as string[];
-      const line = next + info.empty_lines;
-      next += cells.reduce((sum, cell) => sum + cell.split('\n').length - 1, 1);
+    for await (const cells of input.pipe(parser) as AsyncIterable<string[]>) {
+      const line = starts.shift() ?? next;
       if (line === 1 && /^sep=.?$/i.test(cells.join(''))) continue;
       if (cells.every((cell) => cell.trim() === '')) source.emptyRows += 1;
       else yield { line, cells };
     }
   } catch (error) {
-    const { code, message } = error as { code?: string; message: string };
-    throw code?.startsWith('CSV_') ? new CommandError(`${path} is not valid CSV: ${message}`) : error;
+    if (!(error instanceof CsvError)) throw error;
+    throw new CommandError(
+      `${path} is not valid CSV: the row that begins in line ${next + parser.info.empty_lines} has a quote that is never closed. Close it, or double it if it is text.`,
+    );
   } finally {
     input.destroy();
   }

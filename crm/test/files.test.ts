@@ -294,13 +294,14 @@ describe('a table of people', () => {
       '+51987654337 +51987654338',
       'Casa: +51 987 654 339; cel: +51987654340',
       '=""+51987654341""',
-      '+51 987 654 342 | 51987654342',
+      '+51 987 654 342 (WhatsApp) | 51987654342',
     ];
     const rows = cells.map((cell) => `"${cell}",`);
     const mails = [
       'Ana <ana@example.com>, eva@example.com',
       'luz@example.com mia@example.com',
-      'paz@example.com y -',
+      "'paz@example.com y -",
+      "'sol@example.com'",
     ];
     const { data, lines } = await importOf(
       ['telefono,email', ...rows, ...mails.map((cell) => `,"${cell}"`)].join('\n'),
@@ -308,7 +309,7 @@ describe('a table of people', () => {
     expect(lines).toEqual([]);
     expect(data.flatMap(contactsOf)).toEqual([
       ...Array.from({ length: 12 }, (_, index) => `telefono +519876543${31 + index}`),
-      ...['ana', 'eva', 'luz', 'mia', 'paz'].map((name) => `email ${name}@example.com`),
+      ...['ana', 'eva', 'luz', 'mia', 'paz', 'sol'].map((name) => `email ${name}@example.com`),
     ]);
   });
 

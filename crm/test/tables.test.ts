@@ -29,6 +29,7 @@ describe('a table is read', () => {
     ['UTF-16, big end first', utf16(TABLE).swap16()],
     ['plain line ends', Buffer.from(TABLE.replaceAll('\r\n', '\n'))],
     ['line ends of both kinds', Buffer.from(TABLE.replace('\r\n', '\n'))],
+    ['line ends that were converted twice', Buffer.from(TABLE.replaceAll('\r\n', '\r\r\n'))],
   ])('in %s', async (_form, bytes) => {
     expect(await rowsOf('table.csv', bytes)).toEqual({
       header: ['Nombre', 'Correo', 'Notas'],
@@ -91,7 +92,13 @@ describe('a table is read', () => {
       'a quote that is never closed',
       'open.csv',
       `name,whatsapp\n"${'x'.repeat(5_000_000)}`,
-      ' is not valid CSV',
+      ' is not valid CSV: the row that begins in line 2 has a quote that is never closed',
+    ],
+    [
+      'such a quote behind rows with several lines',
+      'later.csv',
+      `whatsapp,notas\r\n${'1,"a\r\nb"\r\n\r\n'.repeat(20)}2,"c\r\n3,d\r\n`,
+      ' is not valid CSV: the row that begins in line 62 ',
     ],
     [
       'a line of NDJSON that is no object',
