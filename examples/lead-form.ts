@@ -2,14 +2,14 @@
  * A website's lead form, on the server: a visitor becomes a customer. The key never reaches the browser; a key with
  * access "create" is enough, and whoever steals it learns only that a contact is taken.
  */
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import { env } from 'node:process';
 import { CrmError, type CustomerContactCreate, createClient } from 'travel-agency-crm-client';
 
 const crm = createClient({ apiKey: env.CRM_API_KEY ?? '', baseUrl: env.CRM_URL ?? 'http://localhost:3000' });
 
-/** With the token, a double click or a form that is sent again creates one customer. */
+/** With the token, a double click or a form that is sent again creates one customer; a corrected form is a new request. */
 const form = () => `<!doctype html><meta charset="utf-8"><form method="post">
   <input type="hidden" name="token" value="${randomUUID()}">
   <input name="name" placeholder="Nombre"> <input name="phone" placeholder="+52 55 1234 5678" required>
@@ -30,7 +30,7 @@ async function takeLead(request: IncomingMessage): Promise<[status: number, page
     { identifierType: 'whatsapp', identifierValue: text('phone') ?? '' },
     ...(email ? [{ identifierType: 'email' as const, identifierValue: email }] : []),
   ];
-  const idempotencyKey = text('token')?.slice(0, 255) || randomUUID();
+  const idempotencyKey = hash('sha256', body);
   try {
     await crm.customers.create({ firstName, summary, tags: ['web'], contacts }, { idempotencyKey });
   } catch (error) {

@@ -69,6 +69,8 @@ test('lead-form.ts creates a customer, and its response does not reveal which cu
   const first = await send(lead);
   expect(first).toEqual(THANKS);
   expect(await send(lead)).toEqual(first);
+  expect(await send({ ...lead, message: 'Mejor en marzo' })).toEqual(first);
+  await expect.poll(output).toContain('Mejor en marzo');
   expect(await send({ ...lead, phone: 'none', token: 'third' })).toMatchObject({ status: 400 });
   expect(await send({ ...lead, message: 'x'.repeat(30_000) })).toMatchObject({ status: 413 });
   const stored = async () => (await agency.get('/v1/customers')).body.data;
