@@ -184,7 +184,7 @@ test('the tools list the values in use of an organization, and so does the resul
   const properties = tools.find(({ name }) => name === 'listOpportunities')?.inputSchema.properties;
   expect(properties).toMatchObject({
     salesStage: { description: 'Opportunities of exactly this sales stage. In use: new, won.' },
-    stageId: { description: 'Ids of pipeline columns, separated by commas; `null`: none.' },
+    stageId: { description: 'Ids of pipeline columns, separated by commas; the text `null`: none.' },
   });
   const sold = await product(agency);
   await product(neighbour);
@@ -247,6 +247,7 @@ const AS_HOSTS_SEND: [name: string, ...args: Record<string, unknown>[]][] = [
     { limit: 1, fields: ['id'] },
     { limit: '1', fields: 'id', query: '', contactType: null, tag: '' },
   ],
+  ['listTeamMembers', { fields: ['userId', 'name'] }, { fields: 'userId, name' }, { fields: 'userId,name' }],
 ];
 
 test.each(AS_HOSTS_SEND)(
@@ -316,21 +317,29 @@ test('an update leaves fields whose argument is null, and empties those in `clea
   });
 });
 
-test('a local number that finds nobody is explained, and a number with its country is not', async () => {
+test('a list that found nothing for an argument that cannot find anything says why, and no other', async () => {
   const { client } = await agent();
-  const found = async (args: Record<string, unknown>) =>
-    (await client.callTool({ name: 'listCustomers', arguments: { fields: ['id'], ...args } })).content;
+  const found = async (args: Record<string, unknown>, name = 'listCustomers') =>
+    (await client.callTool({ name, arguments: { fields: ['id'], ...args } })).content;
+  const explained = (text: RegExp) => [{}, { text: expect.stringMatching(text) }];
   for (const contact of ['987654321', '(0412) 555-1234', ' 55 1234 5678'])
-    expect(await found({ contact, contactType: null })).toMatchObject([
-      {},
-      { text: expect.stringMatching(/^Nothing was found: the number in contact has no country code\./) },
-    ]);
+    expect(await found({ contact, contactType: null })).toMatchObject(
+      explained(/^Nothing was found: the number in contact has no country code\./),
+    );
+  for (const contact of ['+51 987 654 321 (WhatsApp)', 'Ana <ana@example.com>', 'mailto:ana@example.com'])
+    expect(await found({ contact })).toMatchObject(explained(/one telephone number.*without other text/));
+  for (const customerId of ['Ana Gil', '["01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17"]'])
+    expect(await found({ customerId }, 'listQuotes')).toMatchObject(explained(/customerId takes ids/));
   for (const args of [
     { contact: '+51987654321' },
+    { contact: 'tel:+51 987 654 321' },
+    { contact: '@ana' },
     { contact: '12345', contactType: 'messenger' },
     { query: '987' },
   ])
     expect(await found(args)).toHaveLength(1);
+  for (const customerId of ['', 'null', '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17', null])
+    expect(await found({ customerId }, 'listQuotes')).toHaveLength(1);
 });
 
 test('a result above 1 MiB is an error that says what to do; `fields` are cut from any page', async () => {
@@ -680,7 +689,7 @@ test('a message that is not of the protocol is rejected, and there are no stream
     expect((await ping({ params: null }, {}, path)).body).toEqual({ jsonrpc: '2.0', id: 'a', result: {} });
   for (const [code, message, more] of [
     [-32_600, 'body.method must be a string', { method: 5 }],
-    [-32_600, 'body.id must not be null', { id: null }],
+    [-32_600, 'body.id must be a string or a number', { id: null }],
     [-32_602, 'body.params must be a JSON object', { params: [] }],
     [-32_602, 'body.params.cursor must be a string', { method: 'tools/list', params: { cursor: 5 } }],
     [-32_602, 'body.params.name is required', { method: 'tools/call' }],

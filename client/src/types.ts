@@ -1205,15 +1205,15 @@ export interface components {
              * @description Records whose last change was before this timestamp.
              */
             updatedBefore?: string;
-            /** @description Ids of customers, separated by commas; `null`: none. */
+            /** @description Ids of customers, separated by commas; the text `null`: none. */
             customerId?: string;
             /** @description Text in the title, short reference or destination, ignoring case and accents. */
             query?: string;
             /** @description Opportunities of exactly this sales stage. */
             salesStage?: string;
-            /** @description Ids of team members, separated by commas; `null`: none. */
+            /** @description Ids of team members, separated by commas; the text `null`: none. */
             sellerMemberId?: string;
-            /** @description Ids of pipeline columns, separated by commas; `null`: none. */
+            /** @description Ids of pipeline columns, separated by commas; the text `null`: none. */
             stageId?: string;
             /**
              * @description Opportunities of this temperature. The override of a team member takes precedence over the value of the agent.
@@ -1261,7 +1261,7 @@ export interface components {
             channel?: string;
             /** @description Conversations with exactly this contact, in any spelling: a telephone number with its country code, an address or a handle. */
             contact?: string;
-            /** @description Ids of customers, separated by commas; `null`: none. */
+            /** @description Ids of customers, separated by commas; the text `null`: none. */
             customerId?: string;
             /** @description Text in the contact name or the channel identifier, ignoring case and accents. */
             query?: string;
@@ -1316,14 +1316,14 @@ export interface components {
              * @description Records whose last change was before this timestamp.
              */
             updatedBefore?: string;
-            /** @description Ids of customers, separated by commas; `null`: none. */
+            /** @description Ids of customers, separated by commas; the text `null`: none. */
             customerId?: string;
             /**
              * @description Whether the customer has opened it.
              * @enum {string}
              */
             opened?: "true" | "false";
-            /** @description Ids of opportunities, separated by commas; `null`: none. */
+            /** @description Ids of opportunities, separated by commas; the text `null`: none. */
             opportunityId?: string;
             /** @description Text in the title or destination, ignoring case and accents. */
             query?: string;

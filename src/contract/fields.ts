@@ -248,6 +248,8 @@ const timestampFilter = (description: string) =>
 const MAX_IDS = 100;
 const IS_ID = new RegExp(`^\\s*${UUID}\\s*$`);
 
+export const areIds = (sent: string): boolean => sent.split(',').every((id) => IS_ID.test(id));
+
 const list = () =>
   text({ min: 1, max: 40 * MAX_IDS }).refine(
     (sent) => sent.split(',').length <= MAX_IDS,
@@ -257,16 +259,13 @@ const list = () =>
 /** Strict: a client that mirrors a list would take an empty page for records that are gone. */
 const ids = () =>
   list()
-    .refine(
-      (sent) => sent === '' || sent.split(',').every((id) => IS_ID.test(id)),
-      'must be ids, separated by commas',
-    )
+    .refine((sent) => sent === '' || areIds(sent), 'must be ids, separated by commas')
     .optional()
     .describe(`Up to ${MAX_IDS} ids, separated by commas.`);
 
 /** @param records that the ids refer to, in the plural */
 export const idFilter = (records: string) =>
-  list().optional().describe(`Ids of ${records}, separated by commas; \`null\`: none.`);
+  list().optional().describe(`Ids of ${records}, separated by commas; the text \`null\`: none.`);
 
 export const recordQuery = () => ({
   ...pageQuery(),

@@ -3,10 +3,10 @@ import type { Tool as SdkTool } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { hasNoCountryCode, type IdentifierType } from '../../rules/contact-key.ts';
+import { hasNoCountryCode, type IdentifierType, possibleKeys } from '../../rules/contact-key.ts';
 import { accessError, hasAccess } from '../api-keys/authentication.ts';
 import { ApiError, type ErrorBody, errorBody } from '../contract/errors.ts';
-import { addIssue } from '../contract/fields.ts';
+import { addIssue, areIds } from '../contract/fields.ts';
 import { callerOf } from '../http/caller.ts';
 import { presentedKey } from '../http/credentials.ts';
 import { unknownName } from '../http/ignored-parameters.ts';
@@ -85,7 +85,7 @@ const Message = z.preprocess(
   z
     .object({
       jsonrpc: z.literal('2.0'),
-      id: z.union([z.string(), z.number()]).optional(),
+      id: z.union([z.string(), z.number()], 'must be a string or a number').optional(),
       method: z.string().optional(),
       params: anything().optional(),
       result: z.unknown().optional(),
@@ -119,12 +119,25 @@ const carriedOn = ({ raw, id }: FastifyRequest): Record<string, string> => ({
   prefer: 'handling=strict',
 });
 
-/** Of a list that found nobody. */
-const hasLocalNumber = ({ contact, contactType }: Record<string, unknown>): boolean =>
-  typeof contact === 'string' && hasNoCountryCode((contactType ?? 'whatsapp') as IdentifierType, contact);
+const NOTHING = 'Nothing was found:';
 
-const LOCAL_NUMBER =
-  'Nothing was found: the number in contact has no country code. Start it with + and the country code, or use query for a part of it.';
+/** Why a list may have found nothing: arguments that cannot be what they are for. */
+function hintsOf({ contact, contactType, ...others }: Record<string, unknown>): string[] {
+  const hints = Object.entries(others).flatMap(([name, value]) =>
+    name.endsWith('Id') && typeof value === 'string' && !['', 'null'].includes(value) && !areIds(value)
+      ? `${NOTHING} ${name} takes ids, and "${value.slice(0, 100)}" is not an id.`
+      : [],
+  );
+  if (typeof contact !== 'string') return hints;
+  const { whatsapp, telefono, email } = possibleKeys(contact);
+  if (hasNoCountryCode((contactType ?? 'whatsapp') as IdentifierType, contact))
+    hints.push(
+      `${NOTHING} the number in contact has no country code. Start it with + and the country code, or use query for a part of it.`,
+    );
+  else if (!(whatsapp ?? telefono ?? email) && /[\s:<>,;]/.test(contact.trim()))
+    hints.push(`${NOTHING} contact takes one telephone number, email address or handle, without other text.`);
+  return hints;
+}
 
 const errorResult = (error: ErrorBody) => ({
   content: [{ type: 'text' as const, text: JSON.stringify(error) }],
@@ -177,10 +190,11 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
     });
     if (response.statusCode >= 400) return errorResult(one.explain(response.json<ErrorBody>(), sent));
     const known = response.headers['x-known-values'];
+    const hints = hintsOf(given);
     const texts = [
       response.body,
       ...(known === undefined ? [] : [describeKnownValues(String(known))]),
-      ...(hasLocalNumber(given) && response.json().pagination?.total === 0 ? [LOCAL_NUMBER] : []),
+      ...(hints.length > 0 && response.json().pagination?.total === 0 ? hints : []),
     ];
     return { content: texts.map((text) => ({ type: 'text' as const, text })), isError: false };
   }

@@ -258,6 +258,15 @@ function resolved(schema: Schema, given: Arguments): Arguments {
   );
 }
 
+/** Some hosts send names of fields as one text. */
+function withNames(given: Arguments): Arguments {
+  const lists = [FIELDS, CLEAR].flatMap((argument) => {
+    const names = parsed(given[argument]);
+    return typeof names === 'string' && names.includes(',') ? [[argument, names.split(/\s*,\s*/)]] : [];
+  });
+  return { ...given, ...Object.fromEntries(lists) };
+}
+
 /** Only what no request can carry; the route validates everything else. */
 function fieldErrorsOf(
   { properties, required = [] }: Tool['inputSchema'],
@@ -379,7 +388,7 @@ function toolOf(
     method: method.toUpperCase(),
     resource: resourceNames.find((name) => operation.tags.includes(tagOf(name))),
     toRequest(given) {
-      const all = resolved(inputSchema, given);
+      const all = resolved(inputSchema, withNames(given));
       const errors = fieldErrorsOf(inputSchema, asText, recordFields?.names, all);
       if (errors.length > 0) throw validationFailed(errors);
       const { [FIELDS]: fields, ...others } = all as Arguments & { [FIELDS]?: string[] };
