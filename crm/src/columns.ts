@@ -371,10 +371,12 @@ export function bodyReader(
       const isOwnName = used.some(({ header, field }) => field === 'firstName' && header === field);
       if (typeof name === 'string' && !isOwnName)
         body.firstName = typeof body.lastName === 'string' ? withoutSurname(name, body.lastName) : name;
-      const needsContact = clears !== 'all' || used.some(({ rule }) => rule.kind === 'contact');
+      const hasColumn = used.some(({ rule }) => rule.kind === 'contact');
       if (bad.length > 0 && (!skipped || contacts.size === 0)) throw new RowError(bad.join('; '));
-      if (contacts.size === 0 && needsContact)
+      if (contacts.size === 0 && hasColumn)
         throw new RowError('the row has no contact: every mapped contact column is empty');
+      if (contacts.size === 0 && clears !== 'all')
+        throw new RowError('the row has no id of a customer, and no column has contacts');
       skipped?.push(...bad);
       if (contacts.size > 0) body.contacts = [...contacts.values()];
     } else if (body.title === undefined && clears === 'none')

@@ -133,10 +133,14 @@ export function parseNumber(text: string, mark?: Mark, isInteger = false): numbe
   return (mark === '.' ? point : comma) as number;
 }
 
+/** Entries that are all in quotes, as Mailchimp writes tags. */
+const QUOTED = /^"[^"\\\p{Cc}]+"(?:, ?"[^"\\\p{Cc}]+")*$/u;
+
 /** A list in one cell: JSON, or entries between bars or lines (tags between commas and semicolons, too). */
 export function parseList(text: string, separators: RegExp): string[] {
-  if (text.startsWith('[')) {
-    const list = parseJson(text);
+  const json = QUOTED.test(text) ? `[${text}]` : text;
+  if (json.startsWith('[')) {
+    const list = parseJson(json);
     if (!Array.isArray(list) || !list.every((entry) => typeof entry === 'string'))
       throw new CellError('is not a list of strings');
     return list;
@@ -226,7 +230,7 @@ export function cellValue({ kind, codes }: Field, text: string, { mark }: Readin
 export function listCell(list: readonly string[]): string | undefined {
   if (list.length === 0) return undefined;
   const isPlain = list.every(
-    (entry) => entry !== '' && entry === entry.trim() && !/[|\n,;]|:::|^\[/.test(entry),
+    (entry) => entry !== '' && entry === entry.trim() && !/[|\n,;]|:::|^[["]/.test(entry),
   );
   return isPlain ? list.join(' | ') : JSON.stringify(list);
 }

@@ -93,9 +93,13 @@ test('makes a customer equal to its row: empty cells clear fields, tags and cont
 });
 
 test('fields without a column stay as they are', async () => {
-  const { edit, run, read } = await exportOf(['Ana']);
-  await edit((row) => Object.assign(row, { city: 'Cusco' }), ['id', 'updatedAt', 'city']);
-  expect((await run('--update')).stderr).toMatch(/1 updated\./);
+  const { edit, run, read, rejected } = await exportOf(['Ana', 'Eva']);
+  await edit(
+    (row) => Object.assign(row, { city: 'Cusco' }, row.firstName === 'Eva' && { id: 'eva' }),
+    ['id', 'updatedAt', 'city'],
+  );
+  expect((await run('--update')).stderr).toMatch(/1 updated, 1 rejected\./);
+  expect(await rejected()).toContain('the row has no id of a customer, and no column has contacts');
   expect(await read('Ana')).toMatchObject({ city: 'Cusco', tags: ['vip', 'playa'], contacts: [{}, {}] });
 });
 

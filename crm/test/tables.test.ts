@@ -157,6 +157,7 @@ describe('a cell', () => {
       }),
     );
     expect(listCell(['vip', 'luna de miel'])).toBe('vip | luna de miel');
+    expect(parseList('"vip","luna de miel, 2027"', /[|\n,;]/)).toEqual(['vip', 'luna de miel, 2027']);
   });
 
   test('that a spreadsheet would run as a formula gets an apostrophe; other text does not', () => {
