@@ -161,7 +161,7 @@ export function contactKey(type: IdentifierType, sent: string): string | null {
 /** The value of a URL as it was meant: there, an unencoded + is a space. */
 function withPlus(type: IdentifierType, value: string): string {
   if (type === 'email') return value.trim().replaceAll(' ', '+');
-  return isTelephone(type) ? value.replace(/^((?:whatsapp|tel):)? (?=\d)/i, '$1+') : value;
+  return isTelephone(type) ? value.replace(/^((?:whatsapp|tel):)? (?=[1-9])/i, '$1+') : value;
 }
 
 /**

@@ -203,7 +203,11 @@ export function createSend({
   fetch: send = (input, init) => fetch(input, init),
   ...defaults
 }: ClientOptions): Send {
-  if (!apiKey) throw new TypeError('createClient: apiKey is empty. The dashboard issues API keys.');
+  // A header takes no other characters, such as the … of `tcrm_…` in documents: fetch would fail as for a broken connection.
+  if (!apiKey || !/^[\s!-~]+$/.test(apiKey))
+    throw new TypeError(
+      `createClient: apiKey is ${apiKey ? 'not a key' : 'empty'}. The dashboard issues API keys.`,
+    );
   // A page may name a path of its own server.
   if (!/^(https?:\/\/[^/]|\/)/i.test(baseUrl))
     throw new TypeError(

@@ -98,6 +98,8 @@ test.each(['/', '/v1', '/v1/'])('the base address may end in %s', async (end) =>
 
 test.each([
   [{ apiKey: '', baseUrl: 'https://crm.example.com' }, 'apiKey is empty'],
+  [{ apiKey: undefined as unknown as string, baseUrl: 'https://crm.example.com' }, 'apiKey is empty'],
+  [{ apiKey: 'tcrm_…', baseUrl: 'https://crm.example.com' }, 'apiKey is not a key'],
   [{ apiKey: 'tcrm_', baseUrl: '' }, 'baseUrl is ""'],
   [{ apiKey: 'tcrm_', baseUrl: undefined as unknown as string }, 'baseUrl is undefined'],
   [{ apiKey: 'tcrm_', baseUrl: 'crm.example.com' }, 'such as https://crm.example.com'],

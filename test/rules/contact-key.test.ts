@@ -280,6 +280,7 @@ test.each([
 
 test('a value in a URL, where a plus has become a space, stands for the contact that was meant', () => {
   expect(possibleKeys(' 51 987 654 321', ['telefono'])).toEqual({ telefono: '+51987654321' });
+  expect(possibleKeys(' 0051 987 654 321', ['telefono'])).toEqual({ telefono: '+51987654321' });
   expect(possibleKeys('whatsapp: 51987654321', ['whatsapp'])).toEqual({ whatsapp: '+51987654321' });
   expect(possibleKeys('ana viajes@example.com', ['email'])).toEqual({ email: 'ana+viajes@example.com' });
   expect(searchedTexts('ana viajes@')).toEqual(['ana viajes@', 'ana+viajes@']);
