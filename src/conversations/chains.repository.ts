@@ -51,7 +51,10 @@ const steps = putSteps(threadView, {
   references: { customerId: activeCustomers },
 });
 
-/** Takes any thread of a chain. */
+/**
+ * Takes any thread of a chain.
+ * @throws CONVERSATION_NOT_FOUND
+ */
 export const getConversation = defineGet(threadView, 'conversations.get_record');
 
 const chainsKey = ($: Params<{ organizationId: string }>): SQL =>
@@ -74,7 +77,10 @@ const lockChainsStatement = prepared(
 
 const lockThread = defineLockedGet(threadView, 'conversations.get_record');
 
-/** Locks the chains before the thread, as a PUT does. */
+/**
+ * Locks the chains before the thread, as a PUT does.
+ * @throws CONVERSATION_NOT_FOUND
+ */
 export async function lockConversation(
   scope: OrganizationScope,
   id: string,
@@ -289,6 +295,7 @@ const writeThread = (
     throw isUniqueViolation(error) ? isContinuedAlready() : error;
   });
 
+/** @throws VALIDATION_FAILED naming `customerId`, `rotatedFrom`, `channel` or `createdAt` */
 export function putConversation(
   scope: OrganizationScope,
   id: string,
@@ -298,6 +305,7 @@ export function putConversation(
   return writeThread(scope, id.toLowerCase(), sent, (within, stored) => completed(within, sent, stored));
 }
 
+/** @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming what `putConversation` names */
 export async function updateConversation(
   scope: OrganizationScope,
   id: string,

@@ -242,7 +242,10 @@ const underLock = <Result>(
     return work(within, thread.channel === 'whatsapp' ? stores.whatsapp : stores.others, thread);
   });
 
-/** Creates or replaces messages, all or none. */
+/**
+ * Creates or replaces messages, all or none.
+ * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store, and messages that are too large
+ */
 export const putMessages = (
   scope: OrganizationScope,
   conversationId: string,
@@ -264,6 +267,7 @@ async function messageIn(
   return row.body;
 }
 
+/** @throws the errors of `putMessages` */
 export const putMessage = (
   scope: OrganizationScope,
   conversationId: string,
@@ -275,7 +279,10 @@ export const putMessage = (
     return { created: inserted === 1, body: await messageIn(within, store, conversationId, id) };
   });
 
-/** Changes the fields of the body, also single ones of `delivery`. */
+/**
+ * Changes the fields of the body, also single ones of `delivery`.
+ * @throws MESSAGE_NOT_FOUND, and the errors of `putMessages`
+ */
 export const updateMessage = (
   scope: OrganizationScope,
   conversationId: string,
@@ -339,7 +346,10 @@ export async function reportDelivery(
   return lockReported(scope, providerMessageId);
 }
 
-/** Reads the message under the lock of its conversation; undefined if there is none. */
+/**
+ * Reads the message under the lock of its conversation; undefined if there is none.
+ * @throws CONVERSATION_NOT_FOUND
+ */
 export const lockMessage = (
   scope: OrganizationScope,
   conversationId: string,
@@ -462,6 +472,7 @@ function defineTranscript<Message extends ConversationMessage>(name: string, fie
   };
 }
 
+/** @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED for a message of another transcript */
 export const getTranscript = defineTranscript('conversations.transcript', messageFields);
 
 /** The same with `delivery`. */

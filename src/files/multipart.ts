@@ -82,7 +82,10 @@ async function receive(request: FastifyRequest, received: Received, store: Store
   }
 }
 
-/** Streams the file of an upload to `store`. If the upload is rejected, the stored file is discarded. */
+/**
+ * Streams the file of an upload to `store`. If the upload is rejected, the stored file is discarded.
+ * @throws VALIDATION_FAILED, and the errors of `store`
+ */
 export async function readUpload(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -61,6 +61,7 @@ function defineAttachments(name: string, view: Resource) {
   };
 }
 
+/** @throws QUOTE_NOT_FOUND */
 export const listAttachments = defineAttachments('quotes.list_attachments', activeQuotes);
 
 /** Of an archived quote too. */
