@@ -45,6 +45,16 @@ test('a closing returns the date of the purge, which the organization shows unti
   for (let count = 0; count < 2; count += 1) expect((await reopen(agency)).body).toEqual(before);
 });
 
+test('a public link is found while the organization is closed, and not when it is due for the purge', async () => {
+  const agency = await service.agency();
+  const { token } = await quote(agency, { status: 'published' });
+  await close(agency);
+  const find = async () => (await dashboard.get(`/quotes?token=${token}`)).body;
+  expect(await find()).toMatchObject({ token, organizationId: agency.id });
+  await setAge(agency, '30 days 1 hour');
+  expect(await find()).toMatchObject({ error: { code: 'QUOTE_NOT_FOUND' } });
+});
+
 test('signed links work while the organization is closed, and an export signs new ones', async () => {
   const agency = await service.agency();
   const { id, customerId } = await quote(agency, { customerId: (await customer(agency)).id });

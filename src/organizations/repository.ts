@@ -44,7 +44,7 @@ const RETENTION = sql.raw(`interval '720 hours'`);
 export const isPastRetention = sql`${organizations.closedAt} <= now() - ${RETENTION}`;
 
 /** A claim for the purge and a reopening both update the row, so only one of them succeeds. */
-const isFound = sql`${organizations.purgeBeganAt} is null and (${isPastRetention}) is not true`;
+export const isFound = sql`${organizations.purgeBeganAt} is null and (${isPastRetention}) is not true`;
 
 const purgeAt = isoTime(sql`(${organizations.closedAt} + ${RETENTION})`);
 const view = { table: organizations, fields: fieldsOf(Organization, organizations, { purgeAt }) };

@@ -28,6 +28,7 @@ import {
   type OrganizationScope,
   ofOrganization,
   opportunities,
+  organizations,
   type Params,
   parseJson,
   prepared,
@@ -40,7 +41,7 @@ import {
   toJson,
   written,
 } from '../db/index.ts';
-import { scopeOf } from '../organizations/repository.ts';
+import { isFound, scopeOf } from '../organizations/repository.ts';
 import {
   type PublicQuote,
   Quote,
@@ -110,12 +111,13 @@ const lockTokenStatement = prepared(
     sql`select pg_advisory_xact_lock(hashtextextended(concat('quote token ', ${$.token}::text), 0))`,
 );
 
-/** The quotes of all organizations with this token, archived or not. */
+/** The quotes with this token, archived or not, of all organizations that are not to be purged. */
 const quotesOfTokenStatement = prepared('quotes.of_token', ($: Params<{ token: string }>) =>
   qb
     .select(as({ organizationId: quotes.organizationId, id: quotes.id }))
     .from(quotes)
-    .where(eq(quotes.token, $.token)),
+    .innerJoin(organizations, eq(organizations.id, quotes.organizationId))
+    .where(and(eq(quotes.token, $.token), isFound)),
 );
 
 const tokenTaken = () => invalid('body.token', 'is already the token of another quote');
