@@ -35,13 +35,13 @@ async function startInstance(options: ServiceOptions = {}): Promise<Service> {
 type Intercept = <Row>(query: () => Promise<Row[]>, values: object) => Promise<Row[]>;
 
 /** A cache whose reads and writes pass through these functions. */
-function openCache(intercepts: { read?: Intercept; write?: Intercept }): KeyCache {
+function openCache(intercepts: { read?: Intercept; write?: Intercept }, date = () => NOON): KeyCache {
   const through = (verb: 'read' | 'write'): Queries['read'] => {
     const intercept: Intercept = intercepts[verb] ?? ((query) => query());
     return (statement, values) => intercept(() => service.db[verb](statement, values), values as object);
   };
   const db = { ...service.db, read: through('read'), write: through('write') };
-  const keys = openKeyCache({ db, logger: createLogger('silent'), now: () => now, date: () => NOON });
+  const keys = openKeyCache({ db, logger: createLogger('silent'), now: () => now, date });
   onTestFinished(keys.close);
   return keys;
 }
@@ -239,13 +239,22 @@ describe('lastUsedAt', () => {
   test('is saved with the next attempt if saving failed', async () => {
     stopTimers();
     const { id, key } = await issueKey();
-    let fails = true;
-    const keys = openCache({ write: (query) => (fails ? outOfReach() : query()) });
+    let date = NOON;
+    let failed: undefined | (() => void);
+    const fail = () =>
+      new Promise<never>((_done, reject) => {
+        failed = () => reject(new Error('out of reach'));
+      });
+    const keys = openCache({ write: (query) => (failed ? query() : fail()) }, () => date);
     await keys.find(key);
     await vi.advanceTimersByTimeAsync(60 * SECOND);
+    // Used again before the failure is known.
+    date += SECOND;
+    await keys.find(key);
+    failed?.();
+    await vi.advanceTimersByTimeAsync(0);
     expect(await lastUsedAt(id)).toBeUndefined();
-    fails = false;
     await keys.close();
-    expect(await lastUsedAt(id)).toBe(NOON);
+    expect(await lastUsedAt(id)).toBe(NOON + SECOND);
   });
 });
