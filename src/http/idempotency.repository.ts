@@ -45,7 +45,7 @@ const claimStatement = prepared('idempotency_keys.claim', ($: Params<Key & { loc
 });
 
 const forgetStatement = prepared('idempotency_keys.forget', ($: Params<Key>) =>
-  qb.delete(idempotencyKeys).where(fingerprintIs($)),
+  qb.delete(idempotencyKeys).where(and(fingerprintIs($), not(isStored))),
 );
 
 const storeStatement = prepared(

@@ -190,6 +190,20 @@ test.each([
   },
 );
 
+test('an expired key that another request renews after the look at it is replayed', async () => {
+  const agency = await service.agency();
+  const create = () => agency.post(PRODUCTS, { title: 'Lima' }, withKey('k'));
+  const first = await create();
+  const setAge = 'update idempotency_keys set created_at = now() - $2::interval where organization_id = $1';
+  await service.query(setAge, [agency.id, '25 hours']);
+  const renew = await hold(service.ownerUrl, setAge, [agency.id, '0 hours']);
+  const second = create();
+  await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
+  await renew();
+  expectReplay(await second, first);
+  expect(await countOf('products', agency)).toBe(1);
+});
+
 test('a path is the same in other escapes, with a query, and with ids in upper case', async () => {
   const agency = await service.agency();
   const first = await agency.post(PRODUCTS, { title: 'x' }, withKey('k'));
