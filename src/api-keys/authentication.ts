@@ -5,6 +5,7 @@ import type { ResourceName } from '../contract/resources.ts';
 import { type Database, type OrganizationScope, scopeTo } from '../db/index.ts';
 import { callerOf } from '../http/caller.ts';
 import { hasScheme, presentedKey } from '../http/credentials.ts';
+import { beforeWrites } from '../http/error-handler.ts';
 import { containsKey, isWellFormedKey } from './api-key.ts';
 import type { KeyCache } from './cache.ts';
 import type { KnownKey } from './repository.ts';
@@ -100,7 +101,7 @@ export function authenticate(app: FastifyInstance, { db, keys }: { db: Database;
     if (!isWellFormedKey(presented))
       return done(unauthorized(hasScheme(presented) ? 'surplusBearer' : 'incomplete'));
     const found = keys.find(presented);
-    if (found instanceof Promise) found.then(enter, done);
+    if (found instanceof Promise) found.then(enter, (error) => done(beforeWrites(error) as Error));
     else enter(found);
   });
 }

@@ -77,6 +77,10 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest, reply:
   return new ApiError('INTERNAL_ERROR', undefined, { cause: error });
 }
 
+/** The error of a step before any write, such as the lookup of a key: its outcome is known, whatever the method. */
+export const beforeWrites = (error: unknown): unknown =>
+  isDatabaseError(error) ? serviceUnavailable(error) : error;
+
 /**
  * Call it before the routes are registered.
  * @returns creates the error for a request that matches no operation
@@ -95,8 +99,8 @@ export function handleErrors(app: FastifyInstance): (request: FastifyRequest) =>
       rejections.count(error.reason, logFields(request).organizationId);
       return sendError(reply, error);
     }
-    if (error instanceof DatabaseTimeout) request.timedOut = error.spent.at;
     const response = toApiError(error, request, reply);
+    if (response.cause instanceof DatabaseTimeout) request.timedOut = response.cause.spent.at;
     if (response.status >= 500)
       request.log.error(
         {

@@ -9,6 +9,7 @@ import { ApiError, type ErrorBody, errorBody } from '../contract/errors.ts';
 import { addIssue, areIds } from '../contract/fields.ts';
 import { callerOf } from '../http/caller.ts';
 import { presentedKey } from '../http/credentials.ts';
+import { beforeWrites } from '../http/error-handler.ts';
 import { unknownName } from '../http/ignored-parameters.ts';
 import { COUNTED_ALREADY } from '../http/rate-limit.ts';
 import { validate } from '../http/validation.ts';
@@ -156,7 +157,7 @@ const inProtocol: onSendHookHandler = (request, reply, payload, done) => {
   done(null, JSON.stringify({ jsonrpc: '2.0', id: known, error: { code, message: error.message } }));
 };
 
-type Exchange = { request: FastifyRequest; reply: FastifyReply };
+type Exchange = { request: FastifyRequest; reply: FastifyReply; tools: SdkTool[] };
 
 /** A server for each message, as the SDK requires. */
 async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions) {
@@ -178,6 +179,17 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
     return hasAccess(apiKey, resource) ? undefined : `this key has no access to ${resource}`;
   }
 
+  /** The tools that the key may use. Read before the SDK takes over, which would hide an error of the database. */
+  async function toolsFor(request: FastifyRequest): Promise<SdkTool[]> {
+    const allowed = all.filter((one) => rejection(request, one) === undefined);
+    const reads = allowed.map(({ tool }) => withKnownValues(tool, request.scope));
+    const tools = await Promise.all(reads).catch((error: unknown) => {
+      throw beforeWrites(error);
+    });
+    // The SDK's type allows any JSON in a schema; ours is narrower.
+    return tools as unknown as SdkTool[];
+  }
+
   async function call({ request, reply }: Exchange, one: OperationTool, given: Record<string, unknown>) {
     const { method, url, headers, body, fields, ...sent } = one.toRequest(given);
     const response = await app.inject({
@@ -188,7 +200,12 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
       signal: callerOf(reply).signal(),
       ...(body && { payload: body }),
     });
-    if (response.statusCode >= 400) return errorResult(one.explain(response.json<ErrorBody>(), sent));
+    if (response.statusCode >= 400) {
+      // An agent sees no headers.
+      const seconds = `${response.headers['retry-after']} s`;
+      const error = response.body.replace('the seconds in Retry-After', seconds);
+      return errorResult(one.explain(JSON.parse(error), sent));
+    }
     const known = response.headers['x-known-values'];
     const hints = hintsOf(given);
     const texts = [
@@ -202,12 +219,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
   function serverFor(exchange: Exchange) {
     const { request } = exchange;
     const server = new sdk.Server({ name, version }, options);
-    server.setRequestHandler('tools/list', async () => {
-      const allowed = all.filter((one) => rejection(request, one) === undefined);
-      const tools = await Promise.all(allowed.map(({ tool }) => withKnownValues(tool, request.scope)));
-      // The SDK's type allows any JSON in a schema; ours is narrower.
-      return { tools: tools as unknown as SdkTool[] };
-    });
+    server.setRequestHandler('tools/list', () => ({ tools: exchange.tools }));
     server.setRequestHandler('tools/call', ({ params: { name, arguments: given = {} } }) => {
       const invalid = (message: string) =>
         new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, `${message}.`);
@@ -240,8 +252,9 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
   }
 
   /** The SDK reports what is wrong with a message. */
-  async function respond(exchange: Exchange): Promise<FastifyReply> {
-    const { request, reply } = exchange;
+  async function respond(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { method } = request.body as { method: string };
+    const exchange = { request, reply, tools: method === 'tools/list' ? await toolsFor(request) : [] };
     const message = new Request('http://localhost/mcp', {
       method: 'POST',
       headers: {
@@ -286,7 +299,7 @@ export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, options, do
       const { id, method } = request.body;
       // A server without sessions needs no notifications or responses.
       if (id === undefined || method === undefined) return reply.code(202).send();
-      return protocol.respond({ request, reply });
+      return protocol.respond(request, reply);
     });
     mcp.route({
       method: ['GET', 'DELETE'],

@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { openKeyCache } from '../../src/api-keys/cache.ts';
 import { type Database, unprepared } from '../../src/db/index.ts';
+import { createLogger } from '../../src/http/logging.ts';
 import { countAtWork, hold } from '../support/databases.ts';
-import { ownInstance } from '../support/instance.ts';
+import { ownApp, ownInstance, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { customer, product } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
@@ -103,6 +105,33 @@ test('requests that exceed the timeout are 503, and their statements end: nothin
   const unchanged = (record: object) => ({ data: [record], pagination: { total: 1 } });
   expect((await agency.get('/v1/catalog/products')).body).toMatchObject(unchanged(sold));
   expect((await agency.get('/v1/customers')).body).toMatchObject(unchanged(existing));
+});
+
+test('a key that cannot be looked up is 503 without an unknown outcome, whatever the method', async () => {
+  const agency = await service.agency();
+  const db = ownPool(service, { statementTimeout: 150 });
+  const keys = openKeyCache({ db, logger: createLogger('silent') });
+  onTestFinished(keys.close);
+  const app = await ownApp(service, { db, keys });
+  const release = await lock('api_keys');
+  for (const url of ['/v1/customers', '/mcp']) {
+    const response = await app.inject({ method: 'POST', url, headers: { 'x-api-key': agency.key } });
+    expect([response.statusCode, response.json()]).toEqual([503, UNAVAILABLE]);
+  }
+  await release();
+});
+
+test('an agent gets a 503 for the list of tools, with a log line, and in a result the seconds to wait', async () => {
+  const agency = await service.agency();
+  const { send, lines } = await ownInstance(service, { statementTimeout: 150 });
+  const ask = (method: string, params: object) =>
+    send(agency, 'POST', '/mcp', { jsonrpc: '2.0', id: 1, method, params });
+  const release = await lock('customers');
+  expectUnavailable(await ask('tools/list', {}));
+  expect(lines).toContainEqual(expect.objectContaining({ level: 50, route: '/mcp' }));
+  const { result } = (await ask('tools/call', { name: 'listCustomers', arguments: {} })).body;
+  expect([result.isError, result.content[0].text]).toEqual([true, expect.stringMatching(/Wait 1 s, then/)]);
+  await release();
 });
 
 describe('the log line of a timeout', () => {
