@@ -6,6 +6,7 @@ import {
   type CustomerUpdate,
   responseInfo,
 } from '../../client/src/index.ts';
+import { contactKeys } from './rules.ts';
 
 /** What an update does with the customer that has a row's contact: it fills empty fields, or overwrites fields that differ. */
 export type UpdateMode = 'fill' | 'overwrite';
@@ -21,7 +22,7 @@ export const sentOf = (record: { id: string }): Sent =>
 function changesOf(
   customer: Customer,
   { tags = [], contacts, ...wanted }: CustomerCreate,
-  { mode, taken }: { mode: UpdateMode; taken: ReadonlySet<number> },
+  mode: UpdateMode,
 ): CustomerUpdate {
   const names = Object.keys(wanted) as (keyof typeof wanted)[];
   const details = names.filter((name) => {
@@ -29,7 +30,10 @@ function changesOf(
     return isSent && (mode === 'overwrite' || !customer[name]);
   });
   const newTags = new Set(tags.filter((tag) => !customer.tags.includes(tag)));
-  const newContacts = contacts.filter((_contact, index) => !taken.has(index));
+  const keys = contactKeys(customer);
+  const newContacts = contacts.filter((contact) =>
+    contactKeys({ contacts: [contact] }).some((key) => !keys.includes(key)),
+  );
   return {
     ...Object.fromEntries(details.map((name) => [name, wanted[name]])),
     ...(newTags.size > 0 && { tags: [...customer.tags, ...newTags] }),
@@ -37,20 +41,18 @@ function changesOf(
   };
 }
 
-/** The one customer that has all taken contacts, and the indexes of these contacts in the body. */
-function holderOf(error: unknown): { id: string; taken: Set<number> } | undefined {
+/** The one customer that has all taken contacts. */
+function holderOf(error: unknown): string | undefined {
   if (!(error instanceof CrmError && error.is('CUSTOMER_CONTACT_CONFLICT'))) return undefined;
-  const [first, ...others] = error.details;
-  if (!first || others.some(({ customerId }) => customerId !== first.customerId)) return undefined;
-  const taken = error.details.map(({ path }) => Number(/\[(\d+)\]$/.exec(path)?.[1]));
-  return { id: first.customerId, taken: new Set(taken) };
+  const [holder, ...others] = new Set(error.details.map(({ customerId }) => customerId));
+  return others.length > 0 ? undefined : holder;
 }
 
 /** Others may change the customer meanwhile: also rows of the same file, as many as are under way. */
 const MAX_TRIES = 50;
 
 /**
- * Creates the customer; with a mode, updates the one that has its contact.
+ * Creates the customer; with a mode, updates the one that has its contact, or that an earlier run created for the row.
  * @throws CrmError also where the contacts belong to several customers
  */
 export async function createOrUpdate(
@@ -60,22 +62,27 @@ export async function createOrUpdate(
 ): Promise<Sent> {
   const { mode, idempotencyKey, signal } = options;
   for (let tries = 1; ; tries += 1) {
+    let sent: Sent = { result: 'unchanged' };
+    let holder: string | undefined;
     try {
-      const customer = await crm.customers.create(body, { idempotencyKey, signal });
-      return sentOf(customer);
+      sent = sentOf(await crm.customers.create(body, { idempotencyKey, signal }));
+      holder = sent.replayed;
+      if (!mode || !holder) return sent;
     } catch (error) {
-      const holder = mode && holderOf(error);
-      if (!holder) throw error;
-      try {
-        const customer = await crm.customers.get(holder.id, { signal });
-        const changes = changesOf(customer, body, { mode, taken: holder.taken });
-        if (Object.keys(changes).length === 0) return { result: 'unchanged' };
-        await crm.customers.update(holder.id, changes, { ifMatch: customer, signal });
-        return { result: 'updated' };
-      } catch (failure) {
-        const isOutdated = failure instanceof CrmError && [404, 412].includes(failure.status);
-        if (!isOutdated || tries === MAX_TRIES) throw failure;
-      }
+      holder = holderOf(error);
+      if (!mode || !holder) throw error;
+    }
+    try {
+      const customer = await crm.customers.get(holder, { signal });
+      const changes = changesOf(customer, body, mode);
+      if (Object.keys(changes).length === 0) return sent;
+      await crm.customers.update(holder, changes, { ifMatch: customer, signal });
+      return { result: 'updated' };
+    } catch (failure) {
+      if (!(failure instanceof CrmError)) throw failure;
+      // Archived since, which the caller reports, or a key that only creates.
+      if (sent.replayed && [403, 404].includes(failure.status)) return sent;
+      if (![404, 412].includes(failure.status) || tries === MAX_TRIES) throw failure;
     }
   }
 }

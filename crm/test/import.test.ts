@@ -312,7 +312,7 @@ describe('crm import customers --update', () => {
     await writeFile(path, ROWS.join('\n'));
     const run = (...args: string[]) => crm(['import', 'customers', path, '--yes', ...args], at(agency));
     const read = async (id: string) => (await agency.get(`/v1/customers/${id}`)).body;
-    return { ana, bea, run, read };
+    return { agency, ana, bea, run, read };
   }
 
   test('fills empty fields, adds tags and contacts, and removes nothing', async () => {
@@ -338,6 +338,17 @@ describe('crm import customers --update', () => {
     const { ana, run, read } = await lists();
     expect((await run('--update', 'overwrite')).stderr).toMatch(/1 created, 1 updated, 1 rejected/);
     expect(await read(ana.id)).toMatchObject({ firstName: 'Anita', city: 'Puebla', tags: ['vip', 'feria'] });
+  });
+
+  test('overwrites a customer that an earlier run created for the same row, too', async () => {
+    const { agency, run } = await lists();
+    await run('--update');
+    const [luis] = (await agency.get('/v1/customers?query=luis')).body.data;
+    await agency.patch(`/v1/customers/${luis.id}`, { city: 'Cusco', country: 'Perú', tags: ['vip'] });
+    expect((await run('--update')).stderr).toMatch(/1 created before, 1 unchanged, 1 rejected/);
+    expect((await run('--update', 'overwrite')).stderr).toMatch(/2 updated, 1 rejected/);
+    const [now] = (await agency.get('/v1/customers?query=luis')).body.data;
+    expect(now).toEqual({ ...luis, country: 'Perú', tags: ['vip'], updatedAt: now.updatedAt });
   });
 
   test('loses no concurrent change of the same customer', async () => {
