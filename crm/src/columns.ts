@@ -121,6 +121,9 @@ function contactNamed(header: string, fields: Fields, cells: Cells): string | un
     });
 }
 
+/** A second name or surname: it joins the one of another column. */
+const SECOND = /^(?:apellidomaterno|segundoapellido|apellido2|segundonombre|middlename)$/;
+
 /** The fields that `--map` names. @throws CommandError when a map names no column or no field */
 function mapped(header: readonly string[], maps: readonly string[], fields: Fields) {
   return new Map(
@@ -171,7 +174,8 @@ export function mapColumns(
     const isMeant =
       fit > 0 || (rule && !known && (isOwn || !/contact|choice|Name$/.test(`${rule.kind} ${guess}`)));
     const byPart = resource === 'customers' && !known ? contactNamed(column, fields, cells) : undefined;
-    return { header: column, field: isMeant ? guess : byPart, isGuess: !isOwn, rank: isOwn ? 2 : fit };
+    const rank = isOwn ? 2 : SECOND.test(folded(column)) ? 0 : fit;
+    return { header: column, field: isMeant ? guess : byPart, isGuess: !isOwn, rank };
   });
   // Of several columns for one field, the one whose name is the field's, or whose cells fit best.
   return columns.map(({ rank, ...column }, index) => {
@@ -179,7 +183,8 @@ export function mapColumns(
       ({ field, rank: other }, at) =>
         at !== index && field === column.field && (other > rank || (other === rank && at < index)),
     );
-    const isFree = rank === 3 || fields[column.field ?? '']?.kind === 'contact' || !isTaken;
+    const isShared = rank === 3 || SECOND.test(folded(column.header));
+    const isFree = isShared || fields[column.field ?? '']?.kind === 'contact' || !isTaken;
     return isFree ? column : { ...column, field: undefined };
   });
 }

@@ -155,7 +155,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new CellError('is not JSON');
+    throw new CellError(`is not JSON: ${JSON.stringify(text.slice(0, 60))}`);
   }
 }
 

@@ -224,6 +224,16 @@ describe('a table of people', () => {
     ]);
   });
 
+  test('has second names and surnames behind the first ones', async () => {
+    const { data } = await importOf(
+      'Nombre,Segundo nombre,Apellido Paterno,Apellido Materno,Celular\nAna,María,Gil,Ruiz,+51 987 654 321\nLuis,,Paz,,+51 987 654 322\n',
+    );
+    expect(data).toMatchObject([
+      { firstName: 'Ana María', lastName: 'Gil Ruiz' },
+      { firstName: 'Luis', lastName: 'Paz' },
+    ]);
+  });
+
   test('whose column has a known name and other cells, or a name in another script, says which field fits', async () => {
     const named = await importOf('Телефон,email\n+51 987 654 321,ana@example.com\n');
     expect(named).toMatchObject({ code: 1, data: [] });
