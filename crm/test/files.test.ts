@@ -224,6 +224,16 @@ describe('a table of people', () => {
     ]);
   });
 
+  test.each([
+    'Prénom;Nom;Portable;Courriel;Ville;Pays',
+    'Vorname;Nachname;Handy;E-Mail;Stadt;Land',
+    'Nome;Cognome;Cellulare;Email;Città;Paese',
+  ])('%s: all of its columns are imported', async (header) => {
+    const { data } = await importOf(`${header}\nAna;Gil;+39 333 123 4567;ana@example.com;Roma;Italia\n`);
+    expect(data).toMatchObject([{ firstName: 'Ana', lastName: 'Gil', city: 'Roma', country: 'Italia' }]);
+    expect(data.map(contactsOf)).toEqual([['whatsapp +393331234567', 'email ana@example.com']]);
+  });
+
   test('has second names and surnames behind the first ones', async () => {
     const { data } = await importOf(
       'Nombre,Segundo nombre,Apellido Paterno,Apellido Materno,Celular\nAna,María,Gil,Ruiz,+51 987 654 321\nLuis,,Paz,,+51 987 654 322\n',
