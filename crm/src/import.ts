@@ -233,6 +233,7 @@ export async function importFile(
       if (number > already) yield { row, number };
     }
   }
+  let withoutCode = 0;
   const inTurn = contactQueue();
   const isInCatalog = codeChecker(context);
   const check = options.dryRun ? checker(resource, { isOnce: update === undefined }) : undefined;
@@ -251,6 +252,7 @@ export async function importFile(
       const identity = identify(row);
       body = identity ? toEdit(row) : toBody(row, skips ? skipped : undefined);
       check?.(body, row.line, { isUpdate: identity !== undefined });
+      if (typeof body.externalReferenceCode !== 'string') withoutCode += 1;
       if (edited) {
         const change = changesOf(edited, body, row.object === undefined);
         body = change.changes;
@@ -326,6 +328,10 @@ export async function importFile(
     );
   if (counts['would be sent'] > 0 && resource === 'customers')
     errors.write('Contacts that other customers already have are found only in the real run.\n');
+  if (resource === 'products' && withoutCode > 0)
+    errors.write(
+      `${thousands(withoutCode)} rows have no code: another import can create their products again. A column for externalReferenceCode prevents this.\n`,
+    );
   reportEmptyRows(errors, source);
   reportRejections(errors, rejections.path, counts);
   return counts.rejected + counts['with a skipped contact'] + archived;

@@ -475,7 +475,7 @@ describe('a catalog', () => {
     const path = file('codes.csv');
     await writeFile(path, 'externalReferenceCode,title\nA,New\nA,Newer\nB,Changed\nB,Old\n,Same\n,Same\n');
     const run = () => crm(['import', 'products', path], at(agency));
-    expect((await run()).stderr).toMatch(/3 created, 3 rejected\./);
+    expect((await run()).stderr).toMatch(/3 created, 3 rejected\.\n2 rows have no code: another import can/);
     const rejected = await readFile(file('codes.rejected.csv'), 'utf8');
     expect(rejected).toMatch(/^3,DUPLICATE_CODE,.*is also in line 2: ""A""/m);
     expect(rejected).toMatch(
