@@ -328,6 +328,8 @@ test('a list that found nothing for an argument that cannot find anything says w
     );
   for (const contact of ['+51 987 654 321 (WhatsApp)', 'Ana <ana@example.com>', 'mailto:ana@example.com'])
     expect(await found({ contact })).toMatchObject(explained(/one telephone number.*without other text/));
+  for (const query of ['Gil Ana', '"Ana"', 'Ana*'])
+    expect(await found({ query })).toMatchObject(explained(/query must be in one field as it is/));
   for (const customerId of ['Ana Gil', '["01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17"]'])
     expect(await found({ customerId }, 'listQuotes')).toMatchObject(explained(/customerId takes ids/));
   for (const args of [

@@ -120,24 +120,29 @@ const carriedOn = ({ raw, id }: FastifyRequest): Record<string, string> => ({
   prefer: 'handling=strict',
 });
 
-const NOTHING = 'Nothing was found:';
+/** What is wrong with a contact that nobody has. */
+function contactHints(contact: string, type: unknown): string[] {
+  if (hasNoCountryCode((type ?? 'whatsapp') as IdentifierType, contact))
+    return [
+      'the number in contact has no country code. Start it with + and the country code, or use query for a part of it.',
+    ];
+  const { whatsapp, telefono, email } = possibleKeys(contact);
+  return !(whatsapp ?? telefono ?? email) && /[\s:<>,;]/.test(contact.trim())
+    ? ['contact takes one telephone number, email address or handle, without other text.']
+    : [];
+}
 
 /** Why a list may have found nothing: arguments that cannot be what they are for. */
-function hintsOf({ contact, contactType, ...others }: Record<string, unknown>): string[] {
+function hintsOf({ contact, contactType, query, ...others }: Record<string, unknown>): string[] {
   const hints = Object.entries(others).flatMap(([name, value]) =>
     name.endsWith('Id') && typeof value === 'string' && !['', 'null'].includes(value) && !areIds(value)
-      ? `${NOTHING} ${name} takes ids, and "${value.slice(0, 100)}" is not an id.`
+      ? `${name} takes ids, and "${value.slice(0, 100)}" is not an id.`
       : [],
   );
-  if (typeof contact !== 'string') return hints;
-  const { whatsapp, telefono, email } = possibleKeys(contact);
-  if (hasNoCountryCode((contactType ?? 'whatsapp') as IdentifierType, contact))
-    hints.push(
-      `${NOTHING} the number in contact has no country code. Start it with + and the country code, or use query for a part of it.`,
-    );
-  else if (!(whatsapp ?? telefono ?? email) && /[\s:<>,;]/.test(contact.trim()))
-    hints.push(`${NOTHING} contact takes one telephone number, email address or handle, without other text.`);
-  return hints;
+  if (typeof query === 'string' && /[\s*%"]/.test(query.trim()))
+    hints.push('query must be in one field as it is. Use fewer words, and no quotes or wildcards.');
+  if (typeof contact === 'string') hints.push(...contactHints(contact, contactType));
+  return hints.map((hint) => `Nothing was found: ${hint}`);
 }
 
 const errorResult = (error: ErrorBody) => ({
