@@ -46,7 +46,7 @@ const DOMESTIC_PREFIXES: readonly Replacement[] = [
 ];
 
 /** How WhatsApp gateways report an account: a number with the device, or a linked id in place of a hidden number. */
-const SCHEME = /^\s*(?:whatsapp|tel):/i;
+const SCHEME = /^(?:whatsapp|tel):/i;
 const DEVICE = /^(\d+)(?:[._]\d+)?(?::\d+)?@(s\.whatsapp\.net|c\.us|lid)$/;
 const LINKED_ID = /^\d{6,20}@lid$/;
 
@@ -64,9 +64,9 @@ const NUMBER_IN_SEARCH = /^[\d+\s.()[\]{}\p{Dash_Punctuation}]{4,}$/u;
  */
 export function searchedTexts(text: string): string[] {
   const value = visible(text);
-  const number = account('whatsapp', value);
-  if (NUMBER_IN_SEARCH.test(number)) return [text, withoutPunctuation(number)];
-  return [text, value.includes('@') ? value.trim().replaceAll(' ', '+') : value];
+  const identifier = account('whatsapp', value);
+  if (NUMBER_IN_SEARCH.test(identifier)) return [text, withoutPunctuation(identifier)];
+  return [text, identifier.includes('@') ? identifier.replaceAll(' ', '+') : value];
 }
 
 const replaced = (number: string, replacements: readonly Replacement[]): string =>
@@ -115,7 +115,7 @@ function e164(value: string): string | null {
 
 /** The identifier of a telephone type, without what gateways add to it. */
 function account(type: IdentifierType, value: string): string {
-  const plain = value.replace(SCHEME, '');
+  const plain = value.trim().replace(SCHEME, '').trim();
   return type === 'whatsapp'
     ? plain.replace(DEVICE, (_, digits, server) => (server === 'lid' ? `${digits}@lid` : digits))
     : plain;
@@ -161,7 +161,7 @@ export function contactKey(type: IdentifierType, sent: string): string | null {
 /** The value of a URL as it was meant: there, an unencoded + is a space. */
 function withPlus(type: IdentifierType, value: string): string {
   if (type === 'email') return value.trim().replaceAll(' ', '+');
-  return isTelephone(type) ? value.replace(/^((?:whatsapp|tel):)? (?=[1-9])/i, '$1+') : value;
+  return isTelephone(type) ? value.replace(/^((?:whatsapp|tel):)? (?=[1-9][^@]*$)/i, '$1+') : value;
 }
 
 /**

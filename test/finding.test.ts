@@ -73,6 +73,7 @@ test('contact and query find an address whose plus has become a space, and a num
     'whatsapp:+51987654321',
     'tel:+51-987-654-321',
     '51987654321:12@s.whatsapp.net',
+    ' 51987654321@c.us',
     '+51 0987 654 321',
   ]) {
     const encoded = encodeURIComponent(sent);
@@ -81,6 +82,18 @@ test('contact and query find an address whose plus has become a space, and a num
   }
   expect(idsOf((await agency.get('/v1/customers?query=51987654321:3@c.us')).body)).toEqual([number.id]);
   expect(chat.customerId).toBe(number.id);
+});
+
+test('ids and null in a filter may have spaces around them, alone and in a list', async () => {
+  const agency = await service.agency();
+  const { id: customerId } = await customer(agency);
+  const { id: theirs } = await opportunity(agency, { customerId });
+  const { id: nobodys } = await opportunity(agency);
+  const find = async (sent: string) =>
+    idsOf((await agency.get(`/v1/opportunities?customerId=${encodeURIComponent(sent)}`)).body);
+  expect(await find(` ${customerId} `)).toEqual([theirs]);
+  expect(await find(' null')).toEqual([nobodys]);
+  expect(await find(`null, ${customerId}`)).toEqual([nobodys, theirs]);
 });
 
 test('customerId of a merged customer finds what its survivor has, alone and in a list', async () => {

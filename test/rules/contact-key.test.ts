@@ -190,7 +190,10 @@ describe('an account of whatsapp, as gateways report it', () => {
     ['5511987654321@c.us', '+551187654321', '+5511987654321'],
     ['51987654321:12@s.whatsapp.net', '+51987654321', '+51987654321'],
     ['51987654321_1:3@c.us', '+51987654321', '+51987654321'],
+    [' whatsapp: 51987654321@c.us\n', '+51987654321', '+51987654321'],
     ['154417159582282:12@lid', '154417159582282@lid', null],
+    [' 154417159582282@lid', '154417159582282@lid', null],
+    [' MX.123 ', 'MX.123', null],
     ['\u2066154417159582282@lid\u2069', '154417159582282@lid', null],
     ['154417159582282@lid', '154417159582282@lid', null],
     ['123456@lid', '123456@lid', null],
@@ -208,13 +211,11 @@ describe('an account of whatsapp, as gateways report it', () => {
     '12345@lid',
     `${'9'.repeat(21)}@lid`,
     '154417159582282@LID',
-    ' 154417159582282@lid',
     'ana@lid',
     'MX.',
     'mx.123',
     'MEX.123',
     'MX.12 34',
-    ' MX.123',
     'MX.ENT.',
     'MX.ABC.1',
     `BR.${'9'.repeat(129)}`,
@@ -282,10 +283,12 @@ test('a value in a URL, where a plus has become a space, stands for the contact 
   expect(possibleKeys(' 51 987 654 321', ['telefono'])).toEqual({ telefono: '+51987654321' });
   expect(possibleKeys(' 0051 987 654 321', ['telefono'])).toEqual({ telefono: '+51987654321' });
   expect(possibleKeys('whatsapp: 51987654321', ['whatsapp'])).toEqual({ whatsapp: '+51987654321' });
+  expect(possibleKeys(' 51987654321@c.us', ['whatsapp'])).toEqual({ whatsapp: '+51987654321' });
   expect(possibleKeys('ana viajes@example.com', ['email'])).toEqual({ email: 'ana+viajes@example.com' });
   expect(searchedTexts('ana viajes@')).toEqual(['ana viajes@', 'ana+viajes@']);
   expect(searchedTexts('whatsapp: 51987654321')[1]).toBe('51987654321');
   expect(searchedTexts('51987654321:12@s.whatsapp.net')[1]).toBe('51987654321');
+  expect(searchedTexts('154417159582282:12@lid')[1]).toBe('154417159582282@lid');
   expect(searchedTexts('\u202a+51 987\u202c')[1]).toBe('+51987');
 });
 

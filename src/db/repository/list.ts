@@ -82,6 +82,9 @@ const entriesOf = (list: string): string[] => list.split(',').map((entry) => ent
 
 const idsOf = (list: string): string[] => entriesOf(list).filter(isId);
 
+/** Whether a filter by ids finds the records that have none. */
+export const namesNone = (list: string): boolean => entriesOf(list).includes(NONE);
+
 /** What the ids of a request refer to: one of them, and any of several. */
 type Referred = { one: (id: Placeholder) => SQL; several: (ids: Placeholder) => SQL };
 
@@ -117,11 +120,10 @@ export function byId(
   return {
     field,
     where: (column, id) => where(column, one(id)),
-    value: idOrNull,
+    value: (requested) => idOrNull(requested.trim()),
     formOf(requested) {
-      const entries = entriesOf(requested);
-      if (entries.length === 1) return requested === NONE ? 'none' : undefined;
-      return entries.includes(NONE) ? 'either' : 'several';
+      if (!requested.includes(',')) return namesNone(requested) ? 'none' : undefined;
+      return namesNone(requested) ? 'either' : 'several';
     },
     forms: {
       none: { field, where: isNone },
