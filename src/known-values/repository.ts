@@ -8,6 +8,7 @@ import {
   conversations,
   customers,
   isId,
+  namesNone,
   newestThreads,
   type OrganizationScope,
   ofOrganization,
@@ -122,7 +123,10 @@ export const KNOWN_VALUES: Readonly<Record<string, Readonly<Record<string, Known
   listCustomers: {
     tag: ofEntries(activeCustomers, customers.tags, customers.updatedAt),
   },
-  listOpportunities: { salesStage: ofColumn(activeOpportunities, salesStage, updatedAt), stageId: stages },
+  listOpportunities: {
+    salesStage: ofColumn(activeOpportunities, salesStage, updatedAt),
+    stageId: { ...stages, has: async (scope, sent) => namesNone(sent) || stages.has(scope, sent) },
+  },
   listConversations: {
     activityState: ofColumn(newestThreads, activityState, lastMessageAt),
     channel: ofColumn(newestThreads, channel, lastMessageAt),
