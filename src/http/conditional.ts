@@ -5,7 +5,7 @@ import { inTransaction, type Json, type OrganizationScope, type Put } from '../d
 import { isCacheable } from './headers.ts';
 
 /** What a proxy that compresses adds to a tag. It changes the encoding of a response, not the record. */
-const OF_A_PROXY = /(?<=^|[\s,])W\/(?=")|--?gzip(?=")/g;
+const OF_A_PROXY = /(?<=^|[\s,])W\/(?=")|--?(?:gzip|br|zstd|deflate)(?=")/g;
 
 /** A substring search is enough, because a quoted tag contains no quotes. */
 const namesTag = (header: string, tag: string): boolean =>

@@ -89,6 +89,7 @@ test.each<[string, (tag: string) => string]>([
   ['a list of tags that a proxy weakened', (tag) => `W/${OTHER}, W/${tag}`],
   ['the tag with the suffix of a proxy', (tag) => `${tag.slice(0, -1)}-gzip"`],
   ['the weak tag with the suffix of another proxy', (tag) => `W/${tag.slice(0, -1)}--gzip"`],
+  ['the tag with the suffix of another compression', (tag) => `${tag.slice(0, -1)}-br"`],
 ])('a PATCH whose If-Match is %s is applied', async (_what, header) => {
   expect(await patchWith(header)).toMatchObject({ response: { status: 200 }, title: 'Mérida' });
 });
