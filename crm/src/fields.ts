@@ -169,9 +169,9 @@ const BETWEEN: Record<string, RegExp> = {
   instagram: /[|\n,;]|:::/,
 };
 
-/** What stands around a contact: a label, a remark, an apostrophe, the decimals of a spreadsheet. */
+/** What stands around a contact: a label, the kind of the number, an apostrophe, the decimals of a spreadsheet. */
 const AROUND =
-  /^\p{L}[\p{L} .]*:\s*(?=[+\d(]|\S+@)|\s*\(\p{L}[\p{L} .]*\)$|^'(?=[+\d]|[^\s']+@)|(?<=@\S+)'$|(?<=\d{7})\.0$/gu;
+  /^\p{L}[\p{L} .]*:\s*(?=[+\d(]|\S+@)|\s*\((?:whatsapp|wsp|cel|celular|m[oó]vil|casa|trabajo|oficina|personal)\)$|^'(?=[+\d]|[^\s']+@)|(?<=@\S+)'$|(?<=\d{7})\.0$/giu;
 
 /** The number with its country code, if it is valid in the country. */
 function withCountryCode(text: string, country: CountryCode | undefined): string {

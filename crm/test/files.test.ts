@@ -331,6 +331,8 @@ describe('a table of people', () => {
       ...Array.from({ length: 12 }, (_, index) => `telefono +519876543${31 + index}`),
       ...['ana', 'eva', 'luz', 'mia', 'paz', 'sol'].map((name) => `email ${name}@example.com`),
     ]);
+    const ofOther = await importOf('telefono,email\n+51 987 654 321 (esposa),ana@example.com\n');
+    expect(ofOther.rejected).toMatch(/^2,CONTACT_SKIPPED,.*\(esposa\)/m);
   });
 
   test.each([
