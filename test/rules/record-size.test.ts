@@ -108,6 +108,37 @@ describe.each(CASES)('a $kind of $character', ({ kind, character }) => {
   });
 });
 
+test.each([
+  [
+    PRODUCTS,
+    { title: 'x', description: '😀'.repeat(15_000), specialConditions: '😀'.repeat(15_000) },
+    {
+      shortDescription: '😀'.repeat(2_000),
+      includes: ['y'.repeat(1_000)],
+      excludes: Array(6).fill('y'.repeat(1_000)),
+    },
+    { description: '😀'.repeat(33_000) },
+  ],
+  [
+    CUSTOMERS,
+    { summary: 'x'.repeat(50_000), contacts: contacts() },
+    { tags: tags.slice(0, 75) },
+    { summary: '😀'.repeat(17_000) },
+  ],
+])(
+  'a record of %s exceeds the limit neither by a small PATCH of a large record nor by a large one of a small record',
+  async (path, large, small, whole) => {
+    const agency = await service.agency();
+    const bytes = path === PRODUCTS ? MAX_BYTES.product : MAX_BYTES.customer;
+    const { body: record, text } = await agency.post(path, large);
+    expect(Buffer.byteLength(text)).toBeLessThan(bytes);
+    expect(await agency.patch(`${path}/${record.id}`, small)).toMatchObject(tooLarge(bytes));
+    const { body: other } = await agency.post(path, { title: 'x', contacts: contacts() });
+    expect(await agency.patch(`${path}/${other.id}`, whole)).toMatchObject(tooLarge(bytes));
+    expect((await agency.get(path)).body.data).toEqual([other, record]);
+  },
+);
+
 test('simultaneous PATCHes are held to the limit together', async () => {
   const agency = await service.agency();
   const { body } = await agency.post(PRODUCTS, { title: 'x', description: 'x'.repeat(50_000) });
