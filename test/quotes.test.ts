@@ -120,7 +120,16 @@ test('a quote can be created with the token of an existing public link; the toke
   expect(page.body).toEqual({ ...responses[0]?.body, organizationId: agency.id });
   const other = await service.agency();
   const theirs = { ...body, opportunityId: (await opportunity(other)).id };
-  expect((await dashboard.of(other).put(`/quotes/${randomUUID()}`, theirs)).status).toBe(400);
+  const putTheirs = (token: string) =>
+    dashboard.of(other).put(`/quotes/${randomUUID()}`, { ...theirs, token });
+  expect((await putTheirs('aurora/1')).status).toBe(400);
+  // Of two organizations at the same time, one gets the token.
+  for (let round = 0; round < 5; round += 1) {
+    const token = randomUUID();
+    const ours = call.put(`/quotes/${randomUUID()}`, { ...body, token });
+    const both = await Promise.all([ours, putTheirs(token)]);
+    expect(both.map(({ status }) => status).sort()).toEqual([201, 400]);
+  }
 
   const otherToken = { ...body, token: 'aurora/2' };
   for (const [response, message] of [
@@ -132,16 +141,27 @@ test('a quote can be created with the token of an existing public link; the toke
       status: 400,
       body: { error: { details: [{ path: 'body.token', message }] } },
     });
+
+  await call.delete(path);
+  const gone = await dashboard.get(`/quotes?token=${encodeURIComponent('aurora/1')}`);
+  expect(gone.body.error.code).toBe('QUOTE_NOT_FOUND');
 });
 
-test('an opening without a timestamp is of now, and none can be more than 24 hours ahead', async () => {
+test('an opening without a timestamp is of now, an earlier one comes first, and none can be more than 24 hours ahead', async () => {
   const agency = await service.agency();
   const { id } = await quote(agency, { status: 'published' });
   const open = (body?: object) =>
     dashboard
       .of(agency)
       .post(`/quotes/${id}/opens`, body, { headers: { 'content-type': 'application/json' } });
-  expect((await open()).body).toMatchObject({ openCount: 1, lastOpenedAt: new Date(NOW).toISOString() });
+  const now = new Date(NOW).toISOString();
+  expect((await open()).body).toMatchObject({ openCount: 1, firstOpenedAt: now, lastOpenedAt: now });
+  const openedAt = '2026-11-20T10:00:00.000Z';
+  expect((await open({ openedAt })).body).toMatchObject({
+    openCount: 2,
+    firstOpenedAt: openedAt,
+    lastOpenedAt: now,
+  });
   const message = 'must be at most 24 hours in the future';
   expect(await open({ openedAt: new Date(Date.now() + 25 * 3_600_000).toISOString() })).toMatchObject({
     status: 400,
