@@ -68,6 +68,9 @@ test('of ten simultaneous PUTs that may only create, or that have one tag, one i
   const { headers } = await put(path, { salesStage: 'new', nights: 99 });
   const replaced = await putTen(ifMatch(headers.etag));
   expect([replaced?.status, replaced?.text]).toEqual([200, (await get(path)).text]);
+  // Only `*` asks for a record that does not exist.
+  const another = await put(path, { salesStage: 'new' }, { headers: { 'if-none-match': OTHER } });
+  expect(another.status).toBe(200);
 });
 
 const OTHER = `"${'A'.repeat(43)}"`;
