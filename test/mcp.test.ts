@@ -177,13 +177,13 @@ test.each([
 
 test('the tools list the values in use of an organization, and so does the result of a value that no record has', async () => {
   const [agency, neighbour] = [await service.agency(), await service.agency()];
-  for (const salesStage of ['new', 'won']) await opportunity(agency, { salesStage });
+  for (const salesStage of ['new', 'won', 'won']) await opportunity(agency, { salesStage });
   await opportunity(neighbour, { salesStage: 'theirs' });
   const client = await connect(agency.key);
   const { tools } = await client.listTools();
   const properties = tools.find(({ name }) => name === 'listOpportunities')?.inputSchema.properties;
   expect(properties).toMatchObject({
-    salesStage: { description: 'Opportunities of exactly this sales stage. In use: new, won.' },
+    salesStage: { description: 'Opportunities of exactly this sales stage. In use: won, new.' },
     stageId: { description: 'Ids of pipeline columns, separated by commas; the text `null`: none.' },
   });
   const sold = await product(agency);

@@ -149,10 +149,14 @@ describe('a filter whose value no record has', () => {
     const agency = await service.agency();
     for (const path of ['/v1/opportunities?salesStage=won', '/v1/customers?tag=x', '/v1/opportunities'])
       expect(await knownValues(agency, path)).toBeUndefined();
+    const { id: stageId } = await stage(agency);
     await opportunity(agency, { salesStage: 'won' });
-    await stage(agency);
-    for (const known of ['salesStage=won', 'stageId=null'])
+    for (const known of ['salesStage=won', 'stageId=null', `stageId=nothing,${stageId}`])
       expect(await knownValues(agency, `/v1/opportunities?${known}&temperature=hot`)).toBeUndefined();
+    // That of an archived record is not in use.
+    const { id } = await opportunity(agency, { salesStage: 'lost' });
+    await dashboard.of(agency).delete(`/opportunities/${id}`);
+    expect(await knownValues(agency, '/v1/opportunities?salesStage=lost')).toBe('salesStage=won');
   });
 
   test('returns the twenty nearest values in at most 2,000 bytes, and … for the others', async () => {

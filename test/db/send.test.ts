@@ -45,6 +45,27 @@ test('a connection prepares a named statement once, also after an error', async 
   expect(await read(prepared)).toEqual([{ n: 1 }]);
 });
 
+test('a read of more than 1 MiB keeps its slot until its caller has sent the response, or reads again', async () => {
+  const large = statement(`select json_build_array(repeat('x', $1::int)) as body`, [1_048_600]);
+  const small = statement('select json_build_array() as body');
+  const sent = Promise.withResolvers<void>();
+  const caller = {
+    signal: () => new AbortController().signal,
+    sent: () => sent.promise,
+    addDatabaseTime: () => undefined,
+  };
+  const queries = db.for('a', caller);
+  await queries.read(small, {});
+  expect(db.stats().running).toBe(0);
+  await queries.read(large, {});
+  expect(db.stats().running).toBe(1);
+  await queries.read(small, {});
+  expect(db.stats().running).toBe(0);
+  await queries.read(large, {});
+  sent.resolve();
+  await expect.poll(() => db.stats().running).toBe(0);
+});
+
 test('a closed database has no connection left on the server', async () => {
   const name = 'closing';
   const connections = () => service.query('select from pg_stat_activity where application_name = $1', [name]);
