@@ -3,6 +3,7 @@ import { newId } from '../../src/db/index.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { recomputeContactKeys } from '../../src/jobs/recompute-contact-keys.ts';
 import { useDashboard } from '../support/dashboard.ts';
+import { countAtWork, hold } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import type { Agency } from '../support/service.ts';
 
@@ -74,4 +75,32 @@ test('stored contacts get the keys and numbers of the rules; customers that beco
   expect(again).toEqual({ rekeyedConversations: 0, rekeyedCustomers: 0, sameContacts: 1 });
   const stopped = { db: service.db, logger, signal: AbortSignal.abort() };
   expect(await recomputeContactKeys(stopped)).toMatchObject({ sameContacts: 0 });
+});
+
+test.each([
+  [
+    'conversation',
+    `update conversations set contact = '+51987654329', contact_key = '+51987654329' where id = $1`,
+  ],
+  [
+    'customer',
+    `update customers set contacts = '[]', contact_keys = '{}', contact_search = '' where id = $1`,
+  ],
+])('a %s whose contact changes after the look at it keeps the change', async (kind, change) => {
+  const agency = await service.agency();
+  const customerId = await stored(agency, ['+593987654321'], ['+5930987654321']);
+  const chat = newId();
+  await dashboard.of(agency).put(`/conversations/${chat}`, { channel: 'whatsapp', contact: '+51987654321' });
+  await service.query('update conversations set contact_key = null where id = $1', [chat]);
+  const release = await hold(service.ownerUrl, change, [kind === 'customer' ? customerId : chat]);
+  const recomputed = recomputeContactKeys({ db: service.db, logger: createLogger('silent') });
+  await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
+  await release();
+  const done = kind === 'customer' ? { rekeyedConversations: 1 } : { rekeyedCustomers: 1 };
+  expect(await recomputed).toMatchObject(done);
+  expect((await agency.get(`/v1/customers/${customerId}`)).body.contacts).toHaveLength(
+    kind === 'customer' ? 0 : 1,
+  );
+  const { body } = await agency.get('/v1/conversations?contact=%2B51987654329');
+  expect(body.pagination.total).toBe(kind === 'customer' ? 0 : 1);
 });
