@@ -691,6 +691,7 @@ test('a message that is not of the protocol is rejected, and there are no stream
     expect((await ping({ params: null }, {}, path)).body).toEqual({ jsonrpc: '2.0', id: 'a', result: {} });
   for (const [code, message, more] of [
     [-32_600, 'body.method must be a string', { method: 5 }],
+    [-32_600, 'body.method is required', { method: undefined }],
     [-32_600, 'body.id must be a string or a number', { id: null }],
     [-32_602, 'body.params must be a JSON object', { params: [] }],
     [-32_602, 'body.params.cursor must be a string', { method: 'tools/list', params: { cursor: 5 } }],

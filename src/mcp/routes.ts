@@ -93,7 +93,9 @@ const Message = z.preprocess(
       error: z.unknown().optional(),
     })
     .check((payload) => {
-      const { method, params = {} } = payload.value;
+      const { method, params = {}, ...response } = payload.value;
+      if (method === undefined && !('result' in response || 'error' in response))
+        addIssue(payload, 'is required', ['method']);
       const { error } = validate(PARAMS.get(method) ?? anything(), params);
       for (const { path, message } of error?.issues ?? [])
         addIssue(payload, message, ['params', ...(path as string[])]);
