@@ -48,6 +48,8 @@ export type RecordView<S extends Schemas> = {
   descriptions?: { readonly [Name in Route]?: string };
   /** The operation of the list, if its path does not name it. */
   listId?: string;
+  /** The created record without what other records say about it, for a key that only creates. */
+  asCreated?: (record: Json<Out<S['record']>>) => Json<Out<S['record']>>;
   /** Rejects a PATCH before the record is read. */
   beforeUpdate?: (request: FastifyRequest, id: string) => Promise<void>;
 };
@@ -142,8 +144,11 @@ export const recordRoutes =
           body: schemas.create,
           response: { 201: json(record, `The ${noun}.`) },
         }),
-        async (request, reply) =>
-          idempotently(request, reply, 201, (scope) => create(scope, request.body as Out<S['create']>)),
+        async (request, reply) => {
+          const work = (scope: OrganizationScope) => create(scope, request.body as Out<S['create']>);
+          const created = await idempotently(request, reply, 201, work);
+          return request.apiKey?.access === 'create' && view.asCreated ? view.asCreated(created) : created;
+        },
       );
 
     if (get)

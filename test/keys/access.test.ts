@@ -6,7 +6,7 @@ import { resourceNames } from '../../src/contract/resources.ts';
 import { parseJson } from '../../src/db/index.ts';
 import { operationsOf, PUBLIC } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
-import { customer, product } from '../support/records.ts';
+import { conversation, customer, product } from '../support/records.ts';
 import { type Agency, startService } from '../support/service.ts';
 
 const { service, dashboard } = useDashboard(() => ({}), { requestsPerMinute: 1_000 });
@@ -80,6 +80,26 @@ test('a key that only creates learns that a contact is taken, and not by whom', 
     expect((await agency.post('/v1/customers', { contacts }, { key, headers })).body).toEqual({
       error: { code: 'CUSTOMER_CONTACT_CONFLICT', message },
     });
+});
+
+test('a key that only creates does not learn the name of a contact from its conversation, also by a replay', async () => {
+  const agency = await service.agency();
+  const [identifierType, identifierValue] = ['whatsapp', '+51987654321'];
+  await conversation(agency, { channel: identifierType, contact: identifierValue, contactName: 'Ana' });
+  const { key } = await issue(agency, { access: 'create' });
+  const create = (options: object) =>
+    agency.post('/v1/customers', { contacts: [{ identifierType, identifierValue }] }, options);
+  const headers = { 'idempotency-key': 'lead 1' };
+  const names = [];
+  for (const options of [{ key }, {}, { key }]) {
+    const { status, body } = await create({ ...options, headers });
+    names.push([status, body.contacts[0].displayName]);
+  }
+  expect(names).toEqual([
+    [201, null],
+    [201, 'Ana'],
+    [201, null],
+  ]);
 });
 
 test('a request is checked in this order: key, limit, resource, access', async () => {
