@@ -384,6 +384,13 @@ test('a result above 1 MiB is an error that says what to do; `fields` are cut fr
 });
 
 describe('a call', () => {
+  test('returns what no cache may store, because a result can have signed links', async () => {
+    const agency = await service.agency();
+    const params = { name: 'listTeamMembers', arguments: {} };
+    const { headers } = await agency.post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    expect(headers['cache-control']).toBe('no-store');
+  });
+
   test('creates, finds, changes and archives a record', async () => {
     const { agency, client } = await agent();
     const { body: created } = await call(client, 'createCustomer', {

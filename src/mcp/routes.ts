@@ -300,7 +300,10 @@ export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, options, do
   const started = once(() => startProtocol(options));
 
   for (const url of ['/mcp', '/mcp/']) {
-    mcp.post(url, { schema: { hide: true, body: Message }, onSend: inProtocol }, async (request, reply) => {
+    // The result of a tool may contain signed links.
+    const config = { credential: true } as const;
+    const schema = { hide: true, body: Message };
+    mcp.post(url, { config, schema, onSend: inProtocol }, async (request, reply) => {
       const protocol = await started();
       if (!protocol.isAllowed(request.headers.origin)) return reply.code(403).send(FOREIGN_ORIGIN);
       const { id, method } = request.body;
