@@ -122,18 +122,14 @@ test.each([
 );
 
 describe('when a client disconnects', () => {
-  /** Sends the request from some clients, and disconnects them as soon as `count` statements wait for a lock. */
-  async function disconnectDuring(
-    port: number,
-    request: string,
-    { clients = 1, count }: { clients?: number; count: number },
-  ): Promise<void> {
-    const sockets = Array.from({ length: clients }, () => connect(port, '127.0.0.1'));
-    for (const socket of sockets) {
+  /** Sends each request from a client, and disconnects all as soon as two statements wait for a lock. */
+  async function disconnectDuring(port: number, ...requests: string[]): Promise<void> {
+    const sockets = requests.map(() => connect(port, '127.0.0.1'));
+    for (const [index, socket] of sockets.entries()) {
       await once(socket, 'connect');
-      socket.write(request);
+      socket.write(String(requests[index]));
     }
-    await expect.poll(countLockWaits).toBe(count);
+    await expect.poll(countLockWaits).toBe(2);
     for (const socket of sockets) socket.destroy();
   }
 
@@ -144,7 +140,7 @@ describe('when a client disconnects', () => {
     const agency = await service.agency();
     const { port, db, statusOf } = await instance();
     const release = await lockTeam();
-    await disconnectDuring(port, bytesOf(agency, read).repeat(2), { clients: 5, count: 2 });
+    await disconnectDuring(port, ...Array(5).fill(bytesOf(agency, read).repeat(2)));
     await expect.poll(countLockWaits).toBe(0);
     await expect.poll(() => db.stats()).toMatchObject({ running: 0, waiting: 0 });
     const others = [statusOf(agency, 'GET', '/v1/team'), statusOf(agency, 'GET', '/v1/team')];
@@ -167,7 +163,7 @@ describe('when a client disconnects', () => {
     const request = bytesOf(agency, { method: 'GET', url: '/v1/team' });
     for (let round = 0; round < rounds; round += 1) {
       const release = await lockTeam();
-      await disconnectDuring(port, request, { clients: 2, count: 2 });
+      await disconnectDuring(port, request, request);
       await expect.poll(() => db.stats()).toMatchObject({ total: 2, idle: 2, running: 0, waiting: 0 });
       await release();
       expect(await reads()).toEqual([200, 200]);
@@ -176,14 +172,15 @@ describe('when a client disconnects', () => {
     expect(db.stats()).toMatchObject({ total: 2, idle: 2 });
   });
 
-  test('its write is completed', async () => {
+  test('its write is completed, also where a read is cancelled', async () => {
     const agency = await service.agency();
     const url = `/v1/customers/${(await customer(agency)).id}`;
     const { port } = await instance();
-    const release = await lockCustomer(agency, url);
+    const releases = [await lockCustomer(agency, url), await lockTeam()];
     const write = bytesOf(agency, { method: 'PATCH', url, body: { city: 'Written' } });
-    await disconnectDuring(port, write, { count: 1 });
-    await release();
+    await disconnectDuring(port, write, bytesOf(agency, { method: 'GET', url: '/v1/team' }));
+    await expect.poll(countLockWaits).toBe(1);
+    for (const release of releases) await release();
     await expect.poll(async () => (await agency.get(url)).body.city).toBe('Written');
   });
 });

@@ -135,7 +135,7 @@ export function putSteps<T, Name extends string>(view: View<T, PutTable>, option
       const changed = fixed.filter((field) => stored && (input[field] ?? stored[field]) !== stored[field]);
       if (changed.length > 0) throw rejected(changed, 'cannot be changed after it was first set');
       const changedReferences = Object.keys(references).filter(
-        (field) => input[field] != null && String(input[field]).toLowerCase() !== stored?.[field],
+        (field) => input[field] != null && input[field] !== stored?.[field],
       );
       if (changedReferences.length === 0) return;
       const ids = rowValues(referenceColumns, input);
