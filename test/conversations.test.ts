@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { useDashboard } from './support/dashboard.ts';
 import { findAllDrift, findDrift } from './support/drift.ts';
-import { conversation, message } from './support/records.ts';
+import { conversation, customer, message } from './support/records.ts';
 
 const { service, dashboard } = useDashboard();
 
@@ -142,6 +142,30 @@ test('a chain never forks, however many requests link, unlink and write at once'
   expect([...new Set(responses.map(({ status }) => status))].sort()).toEqual([200, 201, 400]);
   expect(await service.query(INCONSISTENT_THREADS, [agency.id])).toEqual([]);
   expect(await findDrift(service, agency)).toEqual([]);
+});
+
+test('a thread that leaves its chain leaves the latest timestamp of the others to the one before it', async () => {
+  const { agency, ids, put, putMessage } = await newThreads(3);
+  const [first = '', second = '', third = ''] = ids;
+  await put(second, { rotatedFrom: first });
+  await put(third, { rotatedFrom: second });
+  const days = ['2026-03-01', '2026-02-01', '2026-01-01'].map((day) => `${day}T00:00:00.000Z`);
+  for (const [index, id] of ids.entries()) await putMessage(id, randomUUID(), days[index]);
+  await put(third);
+  const { data } = (await agency.get('/v1/conversations')).body;
+  expect(data).toMatchObject([
+    { id: second, lastMessageAt: days[0] },
+    { id: third, lastMessageAt: days[2] },
+  ]);
+});
+
+test('a PUT without customerId keeps the customer of the conversation, and with another contact does not', async () => {
+  const { agency, ids, put } = await newThreads(1);
+  const [id = ''] = ids;
+  const { id: customerId } = await customer(agency);
+  await put(id, { customerId });
+  expect((await put(id)).body.customerId).toBe(customerId);
+  expect((await put(id, { contact: '+5215512345679' })).body.customerId).toBe(null);
 });
 
 test('a change of channel that races with a first message leaves every message in the store of its channel', async () => {
