@@ -245,7 +245,7 @@ const AS_HOSTS_SEND: [name: string, ...args: Record<string, unknown>[]][] = [
   [
     'listCustomers',
     { limit: 1, fields: ['id'] },
-    { limit: '1', fields: 'id', query: '', contactType: null, tag: '' },
+    { limit: '1', fields: 'id', query: '', contactType: null, tag: '', offset: 'null' },
   ],
   ['listTeamMembers', { fields: ['userId', 'name'] }, { fields: 'userId, name' }, { fields: 'userId,name' }],
 ];
@@ -294,6 +294,7 @@ test('an update leaves fields whose argument is null, and empties those in `clea
     country: 'Chile',
     updatedAt: moved.updatedAt,
   });
+  expect((await update({ tags: 'null', contacts: 'null', clear: 'null' })).body).toEqual(moved);
   expect((await update({ clear: 'country' })).body.country).toBeNull();
   expect((await update({ clear: ['contacts', 'ctiy'], city: 'Lima' })).body.error.details).toMatchObject([
     {

@@ -246,13 +246,14 @@ function understood(schema: Schema, value: unknown): unknown {
   }
 }
 
-/** Hosts that must name every argument send null, or an empty text, for an absent one. */
+/** Hosts that must name every argument send null, an empty text, or the JSON text of null, for an absent one. */
 function resolved(schema: Schema, given: Arguments): Arguments {
   const { properties = {}, required = [] } = schema as Body;
   return Object.fromEntries(
     Object.entries(given).flatMap(([name, value]) => {
       const known = Object.hasOwn(properties, name) ? properties[name] : undefined;
-      if (value === null || (value === '' && known && !required.includes(name))) return [];
+      const isEmpty = value === '' || (value === 'null' && known?.type !== 'string');
+      if (value === null || (isEmpty && known && !required.includes(name))) return [];
       return [[name, known ? understood(known, value) : value]];
     }),
   );
