@@ -36,8 +36,10 @@ async function takeLead(request: IncomingMessage): Promise<[status: number, page
   } catch (error) {
     if (!(error instanceof CrmError)) throw error;
     if (error.is('VALIDATION_FAILED')) return [400, 'Revisa el teléfono, con + y el país, y el correo.'];
-    if (!error.is('CUSTOMER_CONTACT_CONFLICT'))
+    if (!error.is('CUSTOMER_CONTACT_CONFLICT')) {
+      console.error('A lead was not saved:', error.message);
       return [503, 'No pudimos guardar tus datos. Inténtalo en un momento.'];
+    }
     // A key that only creates does not learn who it is.
     const id = error.details[0]?.customerId;
     if (id)

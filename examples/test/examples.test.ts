@@ -104,6 +104,12 @@ test('lead-form.ts works with a create key, for known customers too', async () =
   await expect.poll(output).toMatch(/A known customer wrote: \{\s+id: undefined,[\s\S]*Otra vez/);
 });
 
+test('lead-form.ts tells the visitor and the log of a lead that was not saved', async () => {
+  const { send, output } = await startForm({ key: 'revoked' });
+  expect(await send(LEAD)).toMatchObject({ status: 503, text: expect.stringContaining('No pudimos') });
+  await expect.poll(output).toContain('A lead was not saved: This is not a complete API key');
+});
+
 test('nightly-export.sh writes every customer, as NDJSON and as CSV', async ({ skip }) => {
   if (!(await has('bash', 'curl', 'jq'))) skip('curl or jq is not on this machine');
   const agency = await service.agency();
