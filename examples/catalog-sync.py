@@ -61,22 +61,36 @@ def settled_products():
     sys.exit("The catalog changed during each of ten walks.")
 
 
-def main(path, force):
+def read(path):
+    """Returns the wanted fields by code. A row that cannot be read ends the program before it changes anything."""
+    rows = {}
     with open(path, newline="", encoding="utf-8-sig") as file:
-        rows = {row["code"]: row for row in csv.DictReader(file)}
+        table = csv.DictReader(file)
+        for row in table:
+            code, price = row["code"], row["price"]
+            try:
+                if code == "" or code in rows:
+                    raise ValueError(f"no code, or that of an earlier line: {code!r}")
+                rows[code] = {
+                    "title": row["title"],
+                    "fromPrice": float(price) if price else None,
+                    "currency": row["currency"] or None,
+                    "status": "active",
+                }
+            except ValueError as error:
+                sys.exit(f"{path}, line {table.line_num}: {error}. Nothing was changed.")
+    return rows
+
+
+def main(path, force):
+    rows = read(path)
     by_code = {product["externalReferenceCode"]: product for product in settled_products()}
     by_code.pop(None, None)
     gone = [product for code, product in by_code.items() if code not in rows and product["status"] != "paused"]
     if len(gone) > len(by_code) / 10 and not force:
         sys.exit(f"{len(gone)} of {len(by_code)} products would be paused. Nothing was changed; use --force if this is right.")
     counts = {"created": 0, "changed": 0, "unchanged": 0, "paused": len(gone)}
-    for code, row in rows.items():
-        wanted = {
-            "title": row["title"],
-            "fromPrice": float(row["price"]) if row["price"] else None,
-            "currency": row["currency"] or None,
-            "status": "active",
-        }
+    for code, wanted in rows.items():
         product = by_code.get(code)
         if product is None:
             call("POST", "", {**wanted, "externalReferenceCode": code})

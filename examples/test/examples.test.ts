@@ -170,11 +170,16 @@ test('catalog-sync.py makes the catalog equal to the file', async ({ skip }) => 
     'OLD,Vieja,,USD',
     'SAME,Igual,2,USD',
   ];
-  await writeFile(path, `\ufeff${rows.join('\r\n')}`);
+  const write = (...more: string[]) => writeFile(path, `\ufeff${[...rows, ...more].join('\r\n')}`);
   const sync = async (...options: string[]) =>
     (await run('python3', [example('catalog-sync.py'), path, ...options], { env: environment(agency) }))
       .stdout;
   const before = (await agency.get('/v1/catalog/products')).body;
+  for (const broken of [',,,', 'NEW,Otra,1,USD', 'MORE,Más,"1.450,00",USD']) {
+    await write(broken);
+    await expect(sync('--force')).rejects.toThrow(/line 5: .*Nothing was changed/);
+  }
+  await write();
   await expect(sync()).rejects.toThrow('1 of 3 products would be paused. Nothing was changed');
   expect((await agency.get('/v1/catalog/products')).body).toEqual(before);
   expect(await sync('--force')).toBe('1 created, 1 changed, 1 unchanged, 1 paused\n');
