@@ -130,7 +130,7 @@ export const phoneNumber = (type: IdentifierType, value: string): string | null 
 
 /** The address of a profile, as the browser or the app copies it; not that of a post or a story. */
 const PROFILE =
-  /^(?:https?:\/\/)?(?:[\w-]+\.)?(?:instagram\.com|instagr\.am|ig\.me\/m)\/(?:_u\/)?@?(?!(?:p|reels?|tv|stories|explore|direct|accounts)(?:[/?#]|$))([\w.]+)(?:\/(?:reels|tagged|channel))?\/?(?:[?#].*)?$/;
+  /^(?:(?:https?:)?\/\/)?(?:[\w-]+\.)?(?:instagram\.com|instagr\.am|ig\.me\/m)\/(?:_u\/)?@?(?!(?:p|reels?|tv|stories|explore|direct|accounts)(?:[/?#]|$))([\w.]+)(?:\/(?:reels|tagged|channel|followers|following))?\/?(?:[?#].*)?$/;
 
 /** The contact key; null if the value is not an identifier of its type. */
 export function contactKey(type: IdentifierType, sent: string): string | null {

@@ -270,6 +270,7 @@ test.each([
   ['instagram', 'https://ig.me/m/ana', 'ana'],
   ['instagram', 'http://m.instagram.com/_u/p.ana/', 'p.ana'],
   ['instagram', 'https://www.instagram.com/ana/reels/', 'ana'],
+  ['instagram', '//www.instagram.com/ana/followers', 'ana'],
   ['instagram', 'https://www.instagram.com/p/DAbc123/', null],
   ['instagram', 'https://www.instagram.com/reel/DAbc123', null],
   ['instagram', 'https://example.com/ana', null],
