@@ -115,7 +115,7 @@ test.each([
     expect(new Set(logged.map(({ organizationId }) => organizationId))).toEqual(new Set([flooding.id]));
     const sum = (counts: number[]) => counts.reduce((all, count) => all + count, 0);
     expect(sum(logged.flatMap((line) => Object.values(line.rejected ?? {})))).toBe(rejections);
-    expect(lines.filter(({ level }) => level >= 50)).toEqual([]);
+    expect(lines.filter(({ level, status }) => level >= 50 || status === 503)).toEqual([]);
     const metric = (await metrics.text()).matchAll(/^requests_rejected_total\{reason="\w+"\} (\d+)$/gm);
     expect(sum([...metric].map(([, count]) => Number(count)))).toBe(rejections);
   },

@@ -196,6 +196,7 @@ describe('a value that the document does not allow is rejected with its path, an
         expect(status, context).toBe(400);
         const { details } = body.error as { details: { path: string; message: string }[] };
         expect(new Set(details.map((detail) => detail.path)), context).toEqual(new Set([path]));
+        expect(new Set(details.map((detail) => detail.message)).size, context).toBe(details.length);
         if (rejection.message) expect(details[0]?.message, context).toBe(rejection.message);
       }
     }

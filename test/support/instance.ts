@@ -42,7 +42,13 @@ export async function ownApp(service: Service, options: Partial<AppOptions> = {}
 }
 
 export type Asked = { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; url: string; body?: object };
-type Line = { msg: string; level: number; organizationId?: string; rejected?: Record<string, number> };
+type Line = {
+  msg: string;
+  level: number;
+  status?: number;
+  organizationId?: string;
+  rejected?: Record<string, number>;
+};
 
 /** Another instance, with its own pool and log. It shares the service's keys, so that only the pool under test fails. */
 export async function ownInstance(service: Service, options: Partial<DatabaseOptions> = {}) {
