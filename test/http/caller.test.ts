@@ -33,3 +33,19 @@ test('a complete response does not abort the signal', async () => {
   expect(early.aborted).toBe(false);
   expect(callerOf(reply).signal().aborted).toBe(false);
 });
+
+test('a response counts as sent when it is complete, and after some seconds even if it is not', async () => {
+  const { reply } = await pendingRequest();
+  const { reply: complete } = await pendingRequest();
+  let isSent = false;
+  const sent = callerOf(reply)
+    .sent()
+    .then(() => {
+      isSent = true;
+    });
+  const ended = callerOf(complete).sent();
+  complete.send('{}');
+  await ended;
+  expect(isSent).toBe(false);
+  await sent;
+});
