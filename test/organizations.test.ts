@@ -90,7 +90,10 @@ test('organizations are found by a part of their name and by the account of an a
   expect((await dashboard.of(own).get(`/team-members?${account}`)).body.pagination.total).toBe(1);
   await dashboard.of(own).delete(`/team-members/${id}`);
   expect(await find(account)).toEqual(['Rutas']);
-  const long = await dashboard.get('/organizations', { headers: { 'x-actor': 'x'.repeat(65) } });
+  const actedBy = (length: number) =>
+    dashboard.get('/organizations', { headers: { 'x-actor': 'x'.repeat(length) } });
+  expect((await actedBy(64)).status).toBe(200);
+  const long = await actedBy(65);
   expect(long.body.error.details).toEqual([
     { path: 'header.x-actor', message: 'must have at most 64 characters' },
   ]);
