@@ -98,7 +98,7 @@ export const sumOpportunities = defineSummary(
         ',' order by currency) filter (where least is not null or most is not null), ']')::json as budgets
       from (
         select ${stageId} as stage_id, ${budgetCurrency} as currency, count(*) as amount,
-          sum(${budgetMin}) as least, sum(${budgetMax}) as most
+          trim_scale(sum(${budgetMin})) as least, trim_scale(sum(${budgetMax})) as most
         from ${opportunities} where ${where} group by ${stageId}, ${budgetCurrency}) summed
       group by stage_id order by stage_id) item`,
 );
