@@ -272,7 +272,13 @@ const independent = fc
       SHARED.map((id) =>
         fc
           .oneof(...names.map(requestOf))
-          .map((request) => ({ ...request, agency, ids: [id] as unknown as Chosen[] })),
+          // A token can belong to one quote only.
+          .map((request) => ({
+            ...request,
+            agency,
+            ids: [id] as unknown as Chosen[],
+            body: withoutOnce(request.body),
+          })),
       ),
     );
     return fc.tuple(...requests);
