@@ -120,6 +120,10 @@ create table team_members (
 --> statement-breakpoint
 create index team_members_live_idx on team_members (organization_id, created_at, id) where archived_at is null;
 --> statement-breakpoint
+create index team_members_archived_idx on team_members (organization_id, archived_at desc nulls last, id desc nulls last) where archived_at is not null;
+--> statement-breakpoint
+create unique index team_members_user_key on team_members (user_id, organization_id) where archived_at is null;
+--> statement-breakpoint
 create trigger team_members_touch before update on team_members
   for each row execute function public.touch_record();
 --> statement-breakpoint
@@ -137,6 +141,8 @@ create table pipeline_stages (
 );
 --> statement-breakpoint
 create unique index pipeline_stages_live_key on pipeline_stages (organization_id, key) where archived_at is null;
+--> statement-breakpoint
+create index pipeline_stages_archived_idx on pipeline_stages (organization_id, archived_at desc nulls last, id desc nulls last) where archived_at is not null;
 --> statement-breakpoint
 create trigger pipeline_stages_touch before update on pipeline_stages
   for each row execute function public.touch_record();
@@ -267,6 +273,8 @@ create index customers_archived_idx on customers (organization_id, archived_at d
 --> statement-breakpoint
 create index customers_merged_into_idx on customers (organization_id, merged_into) where merged_into is not null;
 --> statement-breakpoint
+create index customers_archived_contacts_idx on customers using gin (organization_id, contact_keys) with (fastupdate = true, gin_pending_list_limit = 512) where archived_at is not null;
+--> statement-breakpoint
 create trigger customers_touch before update on customers
   for each row execute function public.touch_record();
 --> statement-breakpoint
@@ -287,61 +295,85 @@ create function public.name_contact(contacts json, place integer, id json, name 
     ',"identifierType":', contacts -> place -> 'identifierType', ',"identifierValue":', contacts -> place -> 'identifierValue',
     ',"displayName":', coalesce(name, 'null'), ',"phoneNumber":', contacts -> place -> 'phoneNumber', '}'))::json, contacts);
 --> statement-breakpoint
--- Claims the contacts of a live customer, and releases removed ones. If another customer has one of them, the row is not written,
--- and there is no error, whose log line would have the contact. A contact that stays keeps id and name; a new one without a name gets
--- that of its latest conversation. Locks (src/db/README.md) are buckets, so that a load of many customers does not fill the lock
--- table. Statements take scalars, because PostgreSQL plans one with arrays at each run. Fires before customers_touch, by its name.
+-- Claims the contacts of an active customer, and releases removed ones. The row is not written if another customer has one of them, or
+-- if somebody else has locked a conversation that would get the customer: who holds a contact waits for no conversation. There is no
+-- error, whose log line would have the contact. A contact that stays keeps id and name; a new one without a name gets that of its
+-- latest conversation, and a restored one that of a conversation since. An archived customer releases its contacts without locks: who
+-- claims one of them waits for its key, which the archive deletes. Locks are buckets, so that a load of many customers does not fill
+-- the lock table. Statements take scalars, because PostgreSQL plans one with arrays at each run. Fires before customers_touch, by its name.
 create function public.keep_contacts() returns trigger language plpgsql as $$
 declare
   organization uuid := coalesce(new.organization_id, old.organization_id);
   held text[] := case when old.archived_at is null then coalesce(old.contact_keys, '{}') else '{}' end;
   wanted text[] := case when new.archived_at is null then coalesce(new.contact_keys, '{}') else '{}' end;
+  is_restored boolean := tg_op = 'UPDATE' and old.archived_at is not null and new.archived_at is null;
   changed text[];
   sent text;
-  is_taken boolean := false;
+  type text;
+  key text;
+  is_lost boolean := false;
+  spoken text[] := '{}';
   stored json;
-  name text;
+  latest record;
 begin
-  if held <> wanted then
-    changed := array(select key from unnest(held || wanted) key where key <> all (held) or key <> all (wanted)
-      order by hashtext(key) % 1024);
+  if new.archived_at is not null and new.merged_into is null then
+    foreach sent in array held loop
+      delete from public.customer_contact_keys
+      where organization_id = organization and contact_key = substr(sent, strpos(sent, ' ') + 1)
+        and identifier_type = split_part(sent, ' ', 1) and customer_id = old.id;
+    end loop;
+  elsif held <> wanted then
+    changed := array(select one from unnest(held || wanted) one where one <> all (held) or one <> all (wanted)
+      order by hashtext(one) % 1024);
     foreach sent in array changed loop
       perform pg_advisory_xact_lock(hashtext(organization::text), hashtext(sent) % 1024);
     end loop;
     foreach sent in array changed loop
       continue when sent = any (held);
+      type := split_part(sent, ' ', 1);
+      key := substr(sent, strpos(sent, ' ') + 1);
       insert into public.customer_contact_keys (organization_id, identifier_type, contact_key, customer_id)
-      values (organization, split_part(sent, ' ', 1), substr(sent, strpos(sent, ' ') + 1), new.id)
+      values (organization, type, key, new.id)
       on conflict do nothing;
-      is_taken := not found;
-      exit when is_taken;
+      is_lost := not found;
+      exit when is_lost;
+      -- Most new contacts have no conversation, and need no other look at them.
+      continue when not exists (
+        select from public.conversations where organization_id = organization and contact_key = key and channel = type);
+      spoken := spoken || sent;
+      is_lost := exists (
+        select from public.conversations where organization_id = organization and contact_key = key and channel = type
+          and customer_id is null and id not in (
+            select id from public.conversations where organization_id = organization and contact_key = key and channel = type
+              and customer_id is null for no key update skip locked));
+      exit when is_lost;
     end loop;
     foreach sent in array changed loop
-      continue when (sent = any (held)) = is_taken;
+      continue when (sent = any (held)) = is_lost;
       delete from public.customer_contact_keys
       where organization_id = organization and contact_key = substr(sent, strpos(sent, ' ') + 1)
         and identifier_type = split_part(sent, ' ', 1) and customer_id = coalesce(new.id, old.id);
     end loop;
-    if is_taken then
+    if is_lost then
       return null;
     end if;
   end if;
   if tg_op = 'DELETE' then
     return old;
   end if;
-  if new.contacts::text is distinct from old.contacts::text then
+  if is_restored or new.contacts::text is distinct from old.contacts::text then
     for place in 0 .. cardinality(new.contact_keys) - 1 loop
       sent := new.contact_keys[place + 1];
       stored := old.contacts -> (array_position(old.contact_keys, sent) - 1);
       if stored ->> 'id' <> new.contacts -> place ->> 'id' then
         new.contacts := public.name_contact(new.contacts, place, stored -> 'id', stored -> 'displayName');
-      elsif stored is null and new.contacts -> place ->> 'displayName' is null then
-        select contact_name into name from public.conversations
+      elsif sent = any (spoken) and (is_restored or new.contacts -> place ->> 'displayName' is null) then
+        select contact_name, created_at into latest from public.conversations
         where organization_id = organization and contact_key = substr(sent, strpos(sent, ' ') + 1)
           and channel = split_part(sent, ' ', 1) and contact_name is not null
         order by created_at desc nulls last, id desc nulls last limit 1;
-        if found then
-          new.contacts := public.name_contact(new.contacts, place, new.contacts -> place -> 'id', to_json(name));
+        if found and (not is_restored or latest.created_at > old.archived_at) then
+          new.contacts := public.name_contact(new.contacts, place, new.contacts -> place -> 'id', to_json(latest.contact_name));
         end if;
       end if;
     end loop;
@@ -356,12 +388,36 @@ end $$;
 create trigger customers_contacts before insert or delete or update of contacts, contact_keys, archived_at on customers
   for each row execute function public.keep_contacts();
 --> statement-breakpoint
+-- A merge and an erasure hold their customers' locks exclusively, so a name is read before or after them. An update by another trigger
+-- (depth 2) names a customer that its transaction has locked. Fires before the triggers that compare rows, by its name.
+create function public.follow_merge() returns trigger language plpgsql as $$
+declare
+  locked uuid;
+  survivor uuid;
+begin
+  if new.customer_id is null or new.customer_id is not distinct from old.customer_id or pg_trigger_depth() > 1 then
+    return new;
+  end if;
+  loop
+    perform pg_advisory_xact_lock_shared(hashtextextended(concat(new.organization_id, new.customer_id), 0));
+    locked := new.customer_id;
+    select coalesce(merged_into, id) into survivor from public.customers
+    where organization_id = new.organization_id and id = locked;
+    -- Of an unknown customer, the foreign key reports the error.
+    exit when not found or survivor = locked;
+    new.customer_id := survivor;
+  end loop;
+  return new;
+end $$;
+--> statement-breakpoint
 -- Tombstones of erased customers, re-applied after a backup is restored.
 create table erasures (
   organization_id uuid not null,
   customer_id uuid not null,
-  erased_at timestamptz(3) default now() not null,
+  erased_at timestamptz(3) default now(),
   erased json not null,
+  same_contacts uuid[],
+  pending_messages integer,
   constraint erasures_pkey primary key (organization_id, customer_id),
   constraint erasures_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id) on delete cascade
 );
@@ -445,16 +501,23 @@ create index opportunities_created_idx on opportunities (organization_id, create
 --> statement-breakpoint
 create index opportunities_sales_stage_idx on opportunities (organization_id, sales_stage, updated_at desc nulls last, id desc nulls last, stage_id) where archived_at is null;
 --> statement-breakpoint
-create index opportunities_stage_idx on opportunities (organization_id, stage_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
---> statement-breakpoint
 create index opportunities_customer_idx on opportunities (organization_id, customer_id, updated_at desc nulls last, id desc nulls last) where customer_id is not null;
 --> statement-breakpoint
 create index opportunities_temperature_idx on opportunities (organization_id, coalesce(temperature_override, temperature), updated_at desc nulls last, id desc nulls last, temperature_override, temperature, sales_stage, stage_id, seller_member_id) where archived_at is null;
 --> statement-breakpoint
 create index opportunities_seller_idx on opportunities (organization_id, seller_member_id, updated_at desc nulls last, id desc nulls last, sales_stage, stage_id, temperature_override, temperature) where archived_at is null;
 --> statement-breakpoint
+create index opportunities_archived_idx on opportunities (organization_id, archived_at desc nulls last, id desc nulls last) where archived_at is not null;
+--> statement-breakpoint
+create index opportunities_no_customer_idx on opportunities (organization_id, updated_at desc nulls last, id desc nulls last) where customer_id is null and archived_at is null;
+--> statement-breakpoint
+create index opportunities_of_stage_idx on opportunities (organization_id, stage_id, updated_at desc nulls last, id desc nulls last, sales_stage, seller_member_id, temperature_override, temperature) where archived_at is null;
+--> statement-breakpoint
 create trigger opportunities_touch before update on opportunities
   for each row execute function public.touch_record();
+--> statement-breakpoint
+create trigger opportunities_customer before insert or update of customer_id on opportunities
+  for each row execute function public.follow_merge();
 --> statement-breakpoint
 create table searchable_opportunities (
   organization_id uuid not null,
@@ -532,11 +595,41 @@ create index conversations_channel_idx on conversations (organization_id, channe
 --> statement-breakpoint
 create index conversations_activity_state_idx on conversations (organization_id, activity_state, last_message_at desc nulls last, id desc nulls last, channel) where continued_by is null;
 --> statement-breakpoint
+create index conversations_controlled_by_idx on conversations (organization_id, controlled_by, last_message_at desc nulls last, id desc nulls last, channel) where continued_by is null;
+--> statement-breakpoint
+create index conversations_no_customer_idx on conversations (organization_id, last_message_at desc nulls last, id desc nulls last) where customer_id is null and continued_by is null;
+--> statement-breakpoint
 create trigger conversations_touch before update on conversations
   for each row execute function public.touch_record();
 --> statement-breakpoint
--- Names the customer's contact after its latest conversation. Deferred: a transaction locks no conversation after a customer. While
--- the transaction holds the lock of a contact without a customer, no customer claims the contact; the next one finds the name.
+create trigger conversations_customer before insert or update of customer_id, channel, contact_key on conversations
+  for each row execute function public.follow_merge();
+--> statement-breakpoint
+-- A conversation with a new contact and without a customer gets the active customer that has the contact. Without one, it holds the lock
+-- of the contact until it is committed; the customer that claims the contact next finds it. Fires before conversations_customer.
+create function public.find_customer() returns trigger language plpgsql as $$
+begin
+  if new.customer_id is not null or new.contact_key is null
+    or row(old.channel, old.contact_key) is not distinct from row(new.channel, new.contact_key)
+  then
+    return new;
+  end if;
+  for attempt in 1 .. 2 loop
+    select customer_id into new.customer_id from public.customer_contact_keys
+    where organization_id = new.organization_id and contact_key = new.contact_key and identifier_type = new.channel;
+    exit when found;
+    perform pg_advisory_xact_lock_shared(hashtext(new.organization_id::text),
+      hashtext(concat(new.channel, ' ', new.contact_key)) % 1024);
+  end loop;
+  return new;
+end $$;
+--> statement-breakpoint
+create trigger conversations_contact before insert or update of channel, contact_key on conversations
+  for each row execute function public.find_customer();
+--> statement-breakpoint
+-- Names the customer's contact after its latest conversation; without an active customer, that of the archived one which the
+-- conversation has. Deferred: a transaction locks no conversation after a customer. While the transaction holds the lock of a contact
+-- without a customer, no customer claims the contact; the next one finds the name.
 create function public.keep_contact_name() returns trigger language plpgsql as $$
 declare
   sent text := concat(new.channel, ' ', new.contact_key);
@@ -552,32 +645,55 @@ begin
   for attempt in 1 .. 4 loop
     select customer_id into owner from public.customer_contact_keys
     where organization_id = new.organization_id and contact_key = new.contact_key and identifier_type = new.channel;
-    exit when owner is null and is_locked;
-    if owner is null then
+    if owner is null and not is_locked then
       perform pg_advisory_xact_lock_shared(hashtext(new.organization_id::text), hashtext(sent) % 1024);
       is_locked := true;
       continue;
     end if;
+    exit when coalesce(owner, new.customer_id) is null;
     select public.name_contact(contacts, array_position(contact_keys, sent) - 1,
       contacts -> (array_position(contact_keys, sent) - 1) -> 'id', to_json(new.contact_name))
     into named from public.customers
-    where organization_id = new.organization_id and id = owner and archived_at is null and sent = any (contact_keys)
+    where organization_id = new.organization_id and id = coalesce(owner, new.customer_id) and sent = any (contact_keys)
     for no key update;
-    -- The customer may have lost the contact in between.
-    continue when not found;
-    update public.customers set contacts = named
-    where organization_id = new.organization_id and id = owner and new.id = (
-      select id from public.conversations
-      where organization_id = new.organization_id and channel = new.channel and contact_key = new.contact_key
-        and contact_name is not null
-      order by created_at desc nulls last, id desc nulls last limit 1);
-    exit;
+    if found then
+      update public.customers set contacts = named
+      where organization_id = new.organization_id and id = coalesce(owner, new.customer_id) and new.id = (
+        select id from public.conversations
+        where organization_id = new.organization_id and channel = new.channel and contact_key = new.contact_key
+          and contact_name is not null
+        order by created_at desc nulls last, id desc nulls last limit 1);
+    end if;
+    -- Without the lock, the customer may have lost the contact in between.
+    exit when named is not null or is_locked;
   end loop;
   return null;
 end $$;
 --> statement-breakpoint
 create constraint trigger conversations_contact_name after insert or update of channel, contact_key, contact_name on conversations
   deferrable initially deferred for each row execute function public.keep_contact_name();
+--> statement-breakpoint
+-- Conversations without a customer get the one that has claimed their contact: keep_contacts has locked them. After the row, which
+-- their foreign key needs.
+create function public.link_conversations() returns trigger language plpgsql as $$
+declare
+  sent text;
+begin
+  if new.archived_at is null then
+    foreach sent in array new.contact_keys loop
+      continue when old.archived_at is null and sent = any (old.contact_keys) or not exists (
+        select from public.conversations where organization_id = new.organization_id
+          and contact_key = substr(sent, strpos(sent, ' ') + 1) and channel = split_part(sent, ' ', 1) and customer_id is null);
+      update public.conversations set customer_id = new.id
+      where organization_id = new.organization_id and contact_key = substr(sent, strpos(sent, ' ') + 1)
+        and channel = split_part(sent, ' ', 1) and customer_id is null;
+    end loop;
+  end if;
+  return null;
+end $$;
+--> statement-breakpoint
+create trigger customers_link after insert or update of contact_keys, archived_at on customers
+  for each row execute function public.link_conversations();
 --> statement-breakpoint
 create table searchable_conversations (
   organization_id uuid not null,
@@ -630,6 +746,8 @@ create table whatsapp_messages (
 );
 --> statement-breakpoint
 create index whatsapp_messages_transcript_idx on whatsapp_messages (organization_id, conversation_id, created_at desc nulls last, arrival desc nulls last);
+--> statement-breakpoint
+create index whatsapp_messages_provider_idx on whatsapp_messages (organization_id, provider_message_id) where provider_message_id is not null;
 --> statement-breakpoint
 -- Messages of conversations on every channel except whatsapp.
 create table channel_messages (
@@ -687,18 +805,29 @@ create index quotes_opportunity_idx on quotes (organization_id, opportunity_id, 
 --> statement-breakpoint
 create index quotes_customer_idx on quotes (organization_id, customer_id, updated_at desc nulls last, id desc nulls last) where customer_id is not null;
 --> statement-breakpoint
--- Sets published_at when a quote is published without it. Fires before quotes_touch, by its name.
+create index quotes_archived_idx on quotes (organization_id, archived_at desc nulls last, id desc nulls last) where archived_at is not null;
+--> statement-breakpoint
+create index quotes_token_idx on quotes (token);
+--> statement-breakpoint
+create index quotes_no_customer_idx on quotes (organization_id, updated_at desc nulls last, id desc nulls last) where customer_id is null and archived_at is null;
+--> statement-breakpoint
+create index quotes_opened_idx on quotes (organization_id, (open_count > 0), updated_at desc nulls last, id desc nulls last, open_count, status) where archived_at is null;
+--> statement-breakpoint
+-- Sets published_at when a quote is published without it, and keeps it afterwards. Fires before quotes_touch, by its name.
 create function public.date_publication() returns trigger language plpgsql as $$
 begin
-  new.published_at := coalesce(old.published_at, date_trunc('milliseconds', now()));
+  new.published_at := coalesce(old.published_at, case when new.status = 'published' then date_trunc('milliseconds', now()) end);
   return new;
 end $$;
 --> statement-breakpoint
 create trigger quotes_publish before insert or update on quotes
-  for each row when (new.status = 'published' and new.published_at is null) execute function public.date_publication();
+  for each row when (new.published_at is null) execute function public.date_publication();
 --> statement-breakpoint
 create trigger quotes_touch before update on quotes
   for each row execute function public.touch_record();
+--> statement-breakpoint
+create trigger quotes_customer before insert or update of customer_id on quotes
+  for each row execute function public.follow_merge();
 --> statement-breakpoint
 create table searchable_quotes (
   organization_id uuid not null,
@@ -730,6 +859,20 @@ end $$;
 create trigger quotes_derive after insert or delete
   or update of title, destination, status, archived_at on quotes
   for each row execute function public.derive_from_quote();
+--> statement-breakpoint
+-- Quotes that have the customer of their opportunity, or none, follow it.
+create function public.follow_opportunity() returns trigger language plpgsql as $$
+begin
+  if new.customer_id is distinct from old.customer_id then
+    update public.quotes set customer_id = new.customer_id
+    where organization_id = new.organization_id and opportunity_id = new.id
+      and (customer_id is null or customer_id = old.customer_id);
+  end if;
+  return null;
+end $$;
+--> statement-breakpoint
+create trigger opportunities_quotes after update of customer_id on opportunities
+  for each row execute function public.follow_opportunity();
 --> statement-breakpoint
 -- The files themselves are in the storage.
 create table quote_attachments (
@@ -768,7 +911,10 @@ create table idempotency_keys (
   headers jsonb not null,
   body bytea not null,
   created_at timestamptz(3) default now() not null,
+  record_ids uuid[],
   constraint idempotency_keys_pkey primary key (organization_id, fingerprint)
 );
 --> statement-breakpoint
 create index idempotency_keys_created_at_idx on idempotency_keys (created_at);
+--> statement-breakpoint
+create index idempotency_keys_records_idx on idempotency_keys using gin (organization_id, record_ids) with (fastupdate = true, gin_pending_list_limit = 512);
