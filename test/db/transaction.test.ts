@@ -29,6 +29,10 @@ const FAILING_WRITE = prepared(
 const SHORT_READ = prepared('test.short_read', () => sql<{ value: number }>`select fail() as value`, {
   isShort: true,
 });
+const SLEEP = unprepared(
+  'test.sleep',
+  ($: Params<{ seconds: number }>) => sql<object>`select from pg_sleep(${$.seconds}::double precision)`,
+);
 const CONNECTION = prepared('test.connection', () => sql<{ pid: number }>`select pg_backend_pid() as pid`);
 const SETTINGS = unprepared(
   'test.settings',
@@ -122,6 +126,22 @@ describe('the statements of a transaction', () => {
     late.resolve();
     await expect.poll(() => db.stats().running).toBe(0);
     expect(await values()).toHaveLength(2);
+  });
+
+  test('have the time limit of the transaction where it has its own, and the next ones on the connection do not', async () => {
+    const { read, transaction } = ownPool(service, { poolSize: 1, statementTimeout: 500 }).for(
+      'an organization',
+    );
+    const limits = await transaction(
+      async ({ read }) => {
+        await read(SLEEP, { seconds: 1 });
+        return read(SETTINGS, {});
+      },
+      { timeoutMs: 60_000 },
+    );
+    expect(limits).toMatchObject([{ statement: '61s', lock: '1500ms' }]);
+    expect(await read(SETTINGS, {})).toMatchObject([{ statement: '1500ms' }]);
+    await expect(transaction(({ read }) => read(SLEEP, { seconds: 60 }))).rejects.toThrow('500 ms');
   });
 
   test('leave the connection open after an API error, whatever its message', async () => {

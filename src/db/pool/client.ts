@@ -99,14 +99,15 @@ export function openDatabase(options: DatabaseOptions): Database {
           const once = () => pool.withClient((client) => send(client, statement, values), deadline);
           return retry('write', () => run(writes, once, deadline), deadline);
         }).finally(countWrite),
-      transaction: (work) =>
-        withDeadline(transactionMs, { caller, canEnd: false }, (deadline) => {
+      transaction: (work, { timeoutMs } = {}) =>
+        withDeadline(timeoutMs ?? transactionMs, { caller, canEnd: false }, (deadline) => {
           let attempt = 0;
           const once = () => {
             attempt += 1;
             return pool.withTransaction(
               (client, begun) => work(queriesOn(client, deadline, attempt, begun)),
               deadline,
+              timeoutMs,
             );
           };
           return retry('write', () => run(writes, once, deadline), deadline);

@@ -131,11 +131,13 @@ export function openPool(options: PoolOptions) {
   function withTransaction<Result>(
     work: (client: pg.Client, begun: Promise<void>) => Promise<Result>,
     deadline: Deadline,
+    timeoutMs?: number,
   ): Promise<Result> {
+    const begin = timeoutMs ? `begin; set local statement_timeout = ${timeoutMs + BACKSTOP_MS}` : 'begin';
     let isOpen = false;
     const transaction = async (client: pg.Client): Promise<Result> => {
       try {
-        const begun = run(client, 'begin');
+        const begun = run(client, begin);
         begun.catch(() => undefined);
         const result = await work(client, begun);
         await begun;

@@ -1,5 +1,10 @@
 import type { Statement } from '../sql/statement.ts';
 
+export type TransactionOptions = {
+  /** In place of `DATABASE_TIMEOUT_MS`: of the whole transaction, and of each of its statements. Lock waits keep theirs. */
+  timeoutMs?: number;
+};
+
 export type Queries = {
   /** Retries after a transient error until its deadline, unless in a transaction. */
   read: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
@@ -9,7 +14,10 @@ export type Queries = {
    * Runs `work` again if nothing was committed. Inside a transaction, it joins that one. The commit is sent together with
    * a last statement that `work` does not wait for.
    */
-  transaction: <Result>(work: (transaction: Queries) => Promise<Result>) => Promise<Result>;
+  transaction: <Result>(
+    work: (transaction: Queries) => Promise<Result>,
+    options?: TransactionOptions,
+  ) => Promise<Result>;
   /** Of a transaction: 1, then 2, … */
   attempt?: number;
 };
@@ -51,4 +59,5 @@ export const scopeTo = (db: Scopes, organizationId: string, caller?: Caller): Or
 export const inTransaction = <Result>(
   scope: OrganizationScope,
   work: (scope: OrganizationScope) => Promise<Result>,
-): Promise<Result> => scope.db.transaction((db) => work({ ...scope, db }));
+  options?: TransactionOptions,
+): Promise<Result> => scope.db.transaction((db) => work({ ...scope, db }), options);
