@@ -15,7 +15,6 @@ import { type Pressure, rejectFloods, rejectUnderPressure } from './http/overloa
 import { linkPages } from './http/pages.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
-import { showKnownValues } from './known-values/known-values.ts';
 import { boundResults } from './mcp/results.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { PUBLIC_API } from './openapi/description.ts';
@@ -57,7 +56,6 @@ export async function buildApp(options: AppOptions) {
       limitRate(v1, rateLimit);
       rejectBeyondKey(v1);
       rejectFloods(v1, db);
-      showKnownValues(v1);
       if (mcp !== 'off') boundResults(v1);
       registerFor(v1, 'catalog', catalogRoutes(publicCatalog));
       registerFor(v1, 'customers', customerRoutes(publicCustomers));

@@ -175,41 +175,6 @@ test.each([
   },
 );
 
-test('the tools list the values in use of an organization, and so does the result of a value that no record has', async () => {
-  const [agency, neighbour] = [await service.agency(), await service.agency()];
-  for (const salesStage of ['new', 'won', 'won']) await opportunity(agency, { salesStage });
-  await opportunity(neighbour, { salesStage: 'theirs' });
-  const client = await connect(agency.key);
-  const { tools } = await client.listTools();
-  const properties = tools.find(({ name }) => name === 'listOpportunities')?.inputSchema.properties;
-  expect(properties).toMatchObject({
-    salesStage: { description: 'Opportunities of exactly this sales stage. In use: won, new.' },
-    stageId: { description: 'Ids of pipeline columns, separated by commas; the text `null`: none.' },
-  });
-  const sold = await product(agency);
-  await product(neighbour);
-  await service.query(
-    "update products set destinations = case when id = $1 then '{Salta,Jujuy}'::text[] else '{Lima}' end",
-    [sold.id],
-  );
-  const { tools: updated } = await client.listTools();
-  const trips = updated.find(({ name }) => name === 'listCatalogProducts')?.inputSchema.properties;
-  expect(trips).toMatchObject({
-    destination: { description: expect.stringMatching(/ In use: Jujuy, Salta\.$/) },
-  });
-  const jujuy = await call(client, 'listCatalogProducts', { destination: 'Jujuy', fields: ['title'] });
-  expect(jujuy.body.data).toEqual([{ title: sold.title }]);
-  const { content, isError } = await client.callTool({
-    name: 'listOpportunities',
-    arguments: { salesStage: 'Won', fields: ['title'] },
-  });
-  expect(isError).toBe(false);
-  expect(content).toEqual([
-    { type: 'text', text: '{"data":[],"pagination":{"limit":25,"offset":0,"total":0}}' },
-    { type: 'text', text: 'Nothing was found. Values in use: salesStage: won, new.' },
-  ]);
-});
-
 /** What hosts make of arguments: each is the same as the others of its line. */
 const AS_HOSTS_SEND: [name: string, ...args: Record<string, unknown>[]][] = [
   [

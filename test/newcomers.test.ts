@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readDocument } from './support/contract.ts';
 import { useDashboard } from './support/dashboard.ts';
-import { conversation, customer, opportunity, stage } from './support/records.ts';
-import type { Agency } from './support/service.ts';
 
 /** An error message says how to correct the request. */
 
@@ -112,65 +110,4 @@ test.each([
   expect(response.json().error.details).toEqual([
     { path: 'body', message: `must be valid JSON: ${position}` },
   ]);
-});
-
-describe('a filter whose value no record has', () => {
-  const knownValues = async (agency: Agency, path: string) => {
-    const { status, headers } = await agency.get(path);
-    expect(status).toBe(200);
-    return headers['x-known-values'];
-  };
-
-  test('returns the values of this organization', async () => {
-    const [agency, neighbour] = [await service.agency(), await service.agency()];
-    await opportunity(neighbour, { salesStage: 'theirs' });
-    const { id } = await stage(agency, { key: 'negotiation' });
-    for (const salesStage of ['won', 'Qualified', 'won', 'en espera, España'])
-      await opportunity(agency, { salesStage, stageId: id });
-    await conversation(agency, { activityState: 'open', channel: 'web', contact: 'x' });
-    await conversation(agency, { activityState: null, channel: 'whatsapp' });
-    await customer(agency, { tags: ['vip', 'playa'] });
-    const waiting = 'en%20espera%2C%20Espa%C3%B1a';
-    expect(await knownValues(agency, '/v1/opportunities?salesStage=Won')).toBe(
-      `salesStage=won, Qualified, ${waiting}`,
-    );
-    expect(await knownValues(agency, `/v1/opportunities?stageId=negotiation`)).toBe(
-      `stageId=${id}%20(negotiation)`,
-    );
-    expect(await knownValues(agency, '/v1/opportunities?salesStage=x&stageId=y')).toBe(
-      `salesStage=won, Qualified, ${waiting}; stageId=${id}%20(negotiation)`,
-    );
-    expect(await knownValues(agency, '/v1/conversations?activityState=waiting')).toBe('activityState=open');
-    expect(await knownValues(agency, '/v1/conversations?channel=Whatsapp')).toBe('channel=whatsapp, web');
-    expect(await knownValues(agency, '/v1/customers?tag=VIP')).toBe('tag=vip, playa');
-  });
-
-  test('returns no values if the value is known, no filter was sent, or no record has a value', async () => {
-    const agency = await service.agency();
-    for (const path of ['/v1/opportunities?salesStage=won', '/v1/customers?tag=x', '/v1/opportunities'])
-      expect(await knownValues(agency, path)).toBeUndefined();
-    const { id: stageId } = await stage(agency);
-    await opportunity(agency, { salesStage: 'won' });
-    for (const known of ['salesStage=won', 'stageId=null', `stageId=nothing,${stageId}`])
-      expect(await knownValues(agency, `/v1/opportunities?${known}&temperature=hot`)).toBeUndefined();
-    // That of an archived record is not in use.
-    const { id } = await opportunity(agency, { salesStage: 'lost' });
-    await dashboard.of(agency).delete(`/opportunities/${id}`);
-    expect(await knownValues(agency, '/v1/opportunities?salesStage=lost')).toBe('salesStage=won');
-  });
-
-  test('returns the twenty nearest values in at most 2,000 bytes, and … for the others', async () => {
-    const agency = await service.agency();
-    for (let index = 10; index < 35; index += 1) await opportunity(agency, { salesStage: `stage ${index}` });
-    expect(await knownValues(agency, '/v1/opportunities?salesStage=Stáge%2034')).toMatch(
-      /^salesStage=stage%2034, (stage%20\d\d, ){19}%E2%80%A6$/,
-    );
-    expect(
-      await knownValues(agency, '/v1/opportunities?salesStage=stage%2034&temperature=hot'),
-    ).toBeUndefined();
-    const tags = Array.from({ length: 30 }, (_, index) => `${'海'.repeat(99)}${index % 10}`);
-    await customer(agency, { tags: [...tags, '巴黎'] });
-    const values = await knownValues(agency, '/v1/customers?tag=paris');
-    expect(values).toMatch(/^tag=%E5%B7%B4%E9%BB%8E, (%E6%B5%B7){99}\d, (%E6%B5%B7){99}\d, %E2%80%A6$/);
-  });
 });

@@ -1,22 +1,8 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler, RouteOptions } from 'fastify';
+import type { FastifyInstance, FastifyRequest, onSendHookHandler } from 'fastify';
 import { z } from 'zod';
 import type { PageJson } from '../db/index.ts';
 
-export function onPage(
-  route: RouteOptions,
-  work: (request: FastifyRequest, reply: FastifyReply, total: number) => Promise<void> | void,
-): void {
-  const hook: onSendHookHandler = (request, reply, payload, done) => {
-    const total = (payload as PageJson<unknown> | null | undefined)?.total;
-    const pending = reply.statusCode === 200 && total !== undefined && work(request, reply, total);
-    if (pending) pending.then(() => done(null, payload), done);
-    else done(null, payload);
-  };
-  // First, because Fastify's hook for HEAD drops the body.
-  route.onSend = [hook, route.onSend ?? []].flat();
-}
-
-/** With the other headers, below 8 KiB: a page that others follow has no known values. */
+/** With the other headers, below 8 KiB. */
 const MAX_LINK_BYTES = 5 * 1024;
 
 function pageUrl(
@@ -43,12 +29,17 @@ export function linkPages(app: FastifyInstance, publicUrl?: string): void {
     const query = route.schema?.querystring;
     if (!(query instanceof z.ZodObject) || !('offset' in query.shape)) return;
     const { shape } = query;
-    onPage(route, (request, reply, total) => {
+    const link: onSendHookHandler = (request, reply, payload, done) => {
+      const total = (payload as PageJson<unknown> | null | undefined)?.total ?? 0;
       const { limit, offset } = request.query as { limit: number; offset: number };
       const next = offset + limit;
-      if (next >= total) return;
-      const link = `<${pageUrl(request, publicUrl, shape, next)}>; rel="next"`;
-      if (link.length <= MAX_LINK_BYTES) reply.header('link', link);
-    });
+      if (reply.statusCode === 200 && next < total) {
+        const header = `<${pageUrl(request, publicUrl, shape, next)}>; rel="next"`;
+        if (header.length <= MAX_LINK_BYTES) reply.header('link', header);
+      }
+      done(null, payload);
+    };
+    // First, because Fastify's hook for HEAD drops the body.
+    route.onSend = [link, route.onSend ?? []].flat();
   });
 }

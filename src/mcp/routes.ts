@@ -9,11 +9,9 @@ import { ApiError, type ErrorBody, errorBody } from '../contract/errors.ts';
 import { addIssue, areIds } from '../contract/fields.ts';
 import { callerOf } from '../http/caller.ts';
 import { presentedKey } from '../http/credentials.ts';
-import { beforeWrites } from '../http/error-handler.ts';
 import { unknownName } from '../http/ignored-parameters.ts';
 import { COUNTED_ALREADY } from '../http/rate-limit.ts';
 import { validate } from '../http/validation.ts';
-import { describeKnownValues, withKnownValues } from '../known-values/known-values.ts';
 import { once } from '../once.ts';
 import { resultHeader } from './results.ts';
 import { type ApiDocument, isObject, type OperationTool, parsed, toolsOf } from './tools.ts';
@@ -186,15 +184,11 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
     return hasAccess(apiKey, resource) ? undefined : `this key has no access to ${resource}`;
   }
 
-  /** The tools that the key may use. Read before the SDK takes over, which would hide an error of the database. */
-  async function toolsFor(request: FastifyRequest): Promise<SdkTool[]> {
+  /** The tools that the key may use. */
+  function toolsFor(request: FastifyRequest): SdkTool[] {
     const allowed = all.filter((one) => rejection(request, one) === undefined);
-    const reads = allowed.map(({ tool }) => withKnownValues(tool, request.scope));
-    const tools = await Promise.all(reads).catch((error: unknown) => {
-      throw beforeWrites(error);
-    });
     // The SDK's type allows any JSON in a schema; ours is narrower.
-    return tools as unknown as SdkTool[];
+    return allowed.map(({ tool }) => tool) as unknown as SdkTool[];
   }
 
   async function call({ request, reply }: Exchange, one: OperationTool, given: Record<string, unknown>) {
@@ -213,11 +207,9 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
       const error = response.body.replace('the seconds in Retry-After', seconds);
       return errorResult(one.explain(JSON.parse(error), sent));
     }
-    const known = response.headers['x-known-values'];
     const hints = hintsOf(given);
     const texts = [
       response.body,
-      ...(known === undefined ? [] : [describeKnownValues(String(known))]),
       ...(hints.length > 0 && response.json().pagination?.total === 0 ? hints : []),
     ];
     return { content: texts.map((text) => ({ type: 'text' as const, text })), isError: false };
@@ -261,7 +253,7 @@ async function startProtocol({ app, document, canWrite, publicUrl }: McpOptions)
   /** The SDK reports what is wrong with a message. */
   async function respond(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { method } = request.body as { method: string };
-    const exchange = { request, reply, tools: method === 'tools/list' ? await toolsFor(request) : [] };
+    const exchange = { request, reply, tools: method === 'tools/list' ? toolsFor(request) : [] };
     const message = new Request('http://localhost/mcp', {
       method: 'POST',
       headers: {

@@ -17,8 +17,6 @@ const RESPONSE_DESCRIPTIONS: Record<string, string> = {
   'X-Ignored-Parameters':
     'Ignored fields and parameters of the request: `sort, body.nickname`. With `Prefer: handling=strict`, they are errors.',
   Link: 'The URL of the next page, if there is one, with the parameters that the list has: `<…>; rel="next"`.',
-  'X-Known-Values':
-    'If the list is empty because no record has the value of a filter: the up to 20 nearest values in use, percent-encoded: `salesStage=new, won`. `…` at the end stands for more.',
   'Retry-After':
     'Whole seconds to wait before the next request. On a 409 only with `IDEMPOTENCY_IN_PROGRESS`.',
 };
@@ -78,7 +76,6 @@ export function responseHeadersOf(
     // Rejected before the names in the request are checked.
     ...([401, 403, 413, 429].includes(status) ? [] : ['X-Ignored-Parameters', 'Preference-Applied']),
     ...(isPaged && status === 200 ? ['Link'] : []),
-    ...(isLimited && isPaged && status === 200 ? ['X-Known-Values'] : []),
     ...(status === 429 || status === 503 || (isOnce && status === 409) ? ['Retry-After'] : []),
   ];
   return Object.fromEntries(names.map((name) => [name, referTo('headers', name)]));

@@ -83,7 +83,7 @@ const entriesOf = (list: string): string[] => list.split(',').map((entry) => ent
 const idsOf = (list: string): string[] => entriesOf(list).filter(isId);
 
 /** Whether a filter by ids finds the records that have none. */
-export const namesNone = (list: string): boolean => entriesOf(list).includes(NONE);
+const namesNone = (list: string): boolean => entriesOf(list).includes(NONE);
 
 /** What the ids of a request refer to: one of them, and any of several. */
 type Referred = { one: (id: Placeholder) => SQL; several: (ids: Placeholder) => SQL };
