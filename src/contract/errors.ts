@@ -28,8 +28,6 @@ const kind = <Values = undefined>(described: Kind<Values>) => described;
 const MAX_DETAILS = 20;
 const LIMIT_RULE = limitRule(MAX_LIMIT);
 
-type Invalid = { errors: readonly FieldError[]; hint?: string };
-
 const HOW = 'Send one key, as `Authorization: Bearer <key>` or as `x-api-key: <key>`.';
 
 const KEY_PROBLEMS = {
@@ -41,6 +39,11 @@ const KEY_PROBLEMS = {
     'This is not a complete API key: its format or its checksum is wrong. Copy the whole key, from `tcrm_` to the last character.',
   notActive: 'The API key is not valid: it is unknown, expired or revoked.',
   noToken: 'No valid token was found. Send `Authorization: Bearer <DASHBOARD_TOKEN>`.',
+};
+
+const NO_ROUTE = {
+  unknown: 'This operation does not exist. See /docs.',
+  undecodable: 'This operation does not exist: its path cannot be decoded. Percent-encode it as UTF-8.',
 };
 
 const PRECONDITIONS = {
@@ -76,17 +79,17 @@ function notFound(noun: string, search?: string) {
 const notArchived = (noun: string) => kind({ status: 409, message: `The ${noun} is not archived.` });
 
 const ERRORS = {
-  VALIDATION_FAILED: kind<Invalid | string>({
+  VALIDATION_FAILED: kind<readonly FieldError[] | string>({
     status: 400,
     meaning: 'The request is not valid, and nothing was changed. `details` names every validation error.',
     // Repeats `details`, for people who see only the message.
     message: (invalid) => {
       if (typeof invalid === 'string') return invalid;
-      const faults = invalid.errors.slice(0, MAX_DETAILS).map(({ path, message }) => `${path} ${message}`);
-      return `The request is not valid: ${faults.join('; ')}.${invalid.hint ?? ''}`;
+      const errors = invalid.slice(0, MAX_DETAILS).map(({ path, message }) => `${path} ${message}`);
+      return `The request is not valid: ${errors.join('; ')}.`;
     },
-    example: { errors: [{ path: 'query.limit', message: LIMIT_RULE }] },
-    details: (invalid) => (typeof invalid === 'string' ? undefined : invalid.errors.slice(0, MAX_DETAILS)),
+    example: [{ path: 'query.limit', message: LIMIT_RULE }],
+    details: (invalid) => (typeof invalid === 'string' ? undefined : invalid.slice(0, MAX_DETAILS)),
   }),
   UNAUTHORIZED: kind<keyof typeof KEY_PROBLEMS | { inHeader: string }>({
     status: 401,
@@ -117,12 +120,10 @@ const ERRORS = {
     status: 403,
     message: 'The link has expired or is not valid. List the attachments again.',
   }),
-  ROUTE_NOT_FOUND: kind<{ hint: string; allow?: string }>({
+  ROUTE_NOT_FOUND: kind<keyof typeof NO_ROUTE>({
     status: 404,
-    meaning: 'This operation does not exist. The message suggests similar ones.',
-    message: ({ hint }) => `This operation does not exist${hint}`,
-    example: { hint: ': /v1/quotes supports GET.' },
-    headers: ({ allow }): Record<string, string> => (allow === undefined ? {} : { allow }),
+    message: (reason) => NO_ROUTE[reason],
+    example: 'unknown',
   }),
   CATALOG_PRODUCT_NOT_FOUND: notFound(
     'catalog product',
@@ -310,9 +311,8 @@ export function documentedError(code: ErrorCode): { meaning: string; example: Er
   return { meaning: meaning ?? error.message, example: errorBody(error) };
 }
 
-/** @param hint is appended to the message */
-export const validationFailed = (errors: readonly FieldError[], hint?: string): ApiError =>
-  new ApiError('VALIDATION_FAILED', { errors, ...(hint && { hint }) });
+export const validationFailed = (errors: readonly FieldError[]): ApiError =>
+  new ApiError('VALIDATION_FAILED', errors);
 
 export const invalid = (path: string, message: string): ApiError => validationFailed([{ path, message }]);
 

@@ -18,10 +18,8 @@ import {
   isSafeToRepeat,
   type Phase,
 } from '../db/index.ts';
-import { bodyHint } from './body-hint.ts';
 import { commonHeaders, JSON_TYPE } from './headers.ts';
 import { everySecond, logFields } from './logging.ts';
-import { rememberOperations } from './near-operations.ts';
 import { fieldErrorsOf, ValidationError } from './validation.ts';
 
 declare module 'fastify' {
@@ -45,20 +43,17 @@ const FRAMEWORK_ERRORS: Record<string, () => ApiError> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     invalid('body', 'must be JSON, and be sent with Content-Type: application/json'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => invalid('body', 'must be as long as Content-Length says'),
-  FST_ERR_BAD_URL: () =>
-    new ApiError('ROUTE_NOT_FOUND', { hint: ': its path cannot be decoded. Percent-encode it as UTF-8.' }),
+  FST_ERR_BAD_URL: () => new ApiError('ROUTE_NOT_FOUND', 'undecodable'),
 };
 
-function toApiError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): ApiError {
+function toApiError(error: FastifyError | Error, request: FastifyRequest): ApiError {
   // Whoever steals a website's key must not learn who is a customer.
   if (error instanceof ApiError)
     return error.code === 'CUSTOMER_CONTACT_CONFLICT' && request.apiKey?.access === 'create'
       ? new ApiError('CUSTOMER_CONTACT_CONFLICT', 'unnamed')
       : error;
-  if (error instanceof ValidationError) {
-    const errors = [...fieldErrorsOf(error, request), ...request.strictErrors];
-    return validationFailed(errors, bodyHint(request, reply, errors));
-  }
+  if (error instanceof ValidationError)
+    return validationFailed([...fieldErrorsOf(error, request), ...request.strictErrors]);
   // Checked first: an aborted body has the error code of a broken connection.
   if (request.raw.errored === error)
     return new ApiError('VALIDATION_FAILED', 'The request ended before its body was complete.', {
@@ -81,12 +76,9 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest, reply:
 export const beforeWrites = (error: unknown): unknown =>
   isDatabaseError(error) ? serviceUnavailable(error) : error;
 
-/**
- * Call it before the routes are registered.
- * @returns creates the error for a request that matches no operation
- */
-export function handleErrors(app: FastifyInstance): (request: FastifyRequest) => ApiError {
-  const routeNotFound = rememberOperations(app);
+export const routeNotFound = (): ApiError => new ApiError('ROUTE_NOT_FOUND', 'unknown');
+
+export function handleErrors(app: FastifyInstance): void {
   app.decorateRequest('rejected', undefined);
   app.decorateRequest('timedOut', undefined);
   const rejections = everySecond<RejectionReason>((rejected, organizationId) =>
@@ -99,7 +91,7 @@ export function handleErrors(app: FastifyInstance): (request: FastifyRequest) =>
       rejections.count(error.reason, logFields(request).organizationId);
       return sendError(reply, error);
     }
-    const response = toApiError(error, request, reply);
+    const response = toApiError(error, request);
     if (response.cause instanceof DatabaseTimeout) request.timedOut = response.cause.spent.at;
     if (response.status >= 500)
       request.log.error(
@@ -112,14 +104,13 @@ export function handleErrors(app: FastifyInstance): (request: FastifyRequest) =>
       );
     sendError(reply, response);
   });
-  app.setNotFoundHandler((request, reply) => sendError(reply, routeNotFound(request)));
-  return routeNotFound;
+  app.setNotFoundHandler((_request, reply) => sendError(reply, routeNotFound()));
 }
 
 /** For `frameworkErrors`: requests that fail before routing, so that no hook has run. */
 export function sendFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(commonHeaders(request.id));
-  sendError(reply, toApiError(error, request, reply));
+  sendError(reply, toApiError(error, request));
 }
 
 const PARSER_MESSAGES: Record<string, string> = {

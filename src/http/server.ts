@@ -6,7 +6,7 @@ import { type ApiError, invalid } from '../contract/errors.ts';
 import { MAX_HEADER_BYTES } from '../contract/fields.ts';
 import { sendConditionally } from './conditional.ts';
 import { connectionLimits, endConnections, limitConnections, MAX_HEADERS } from './connections.ts';
-import { handleErrors, sendClientError, sendFrameworkError } from './error-handler.ts';
+import { handleErrors, routeNotFound, sendClientError, sendFrameworkError } from './error-handler.ts';
 import { commonHeaders } from './headers.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';
 import { readJsonBodies } from './json-bodies.ts';
@@ -52,13 +52,13 @@ export function createHttpServer(options: HttpServerOptions) {
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   limitConnections(app);
 
-  const routeNotFound = handleErrors(app);
+  handleErrors(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(commonHeaders(request.id));
     const { httpVersion, headers, rawHeaders } = request.raw;
     if (rawHeaders.length > 2 * MAX_HEADERS) return done(tooManyHeaders());
     if (httpVersion === '1.1' && headers.host === undefined) return done(hasNoHost());
-    done(request.is404 ? routeNotFound(request) : undefined);
+    done(request.is404 ? routeNotFound() : undefined);
   });
   sendConditionally(app);
   endConnections(app, lingering);

@@ -26,9 +26,7 @@ beforeAll(async () => {
 
 type ErrorBody = { error: { code: string; message: unknown; details?: unknown } };
 const errorBody = (code: ErrorCode, message: string): ErrorBody => ({ error: { code, message } });
-const ROUTE_NOT_FOUND = {
-  error: { code: 'ROUTE_NOT_FOUND', message: expect.stringMatching(/^This operation does not exist[.:;] /) },
-};
+const ROUTE_NOT_FOUND = errorBody('ROUTE_NOT_FOUND', 'This operation does not exist. See /docs.');
 const NOT_JSON = {
   error: {
     code: 'VALIDATION_FAILED',
@@ -249,4 +247,37 @@ test('after an error the connection serves the next request', async () => {
   expect((await fetch(`${base}/team`, { headers: { 'x-api-key': agency.key } })).status).toBe(200);
   const both = [get('/v1/customers/%zz'), get('/v1/team', { 'x-api-key': agency.key })];
   expectError(await exchange(port, Buffer.concat(both)), UNDECODABLE_PATH);
+});
+
+test.each([
+  ['/v1/customers/', 'customer', '', 'GET /v1/customers?contact=… or ?query=… finds the customer.'],
+  [
+    '/v1/catalog/products/PAT-08',
+    'catalog product',
+    'PAT-08',
+    'GET /v1/catalog/products?externalReferenceCode=… or ?query=… finds the catalog product.',
+  ],
+  [
+    '/v1/conversations/x/messages',
+    'conversation',
+    'x',
+    'GET /v1/conversations?query=… finds the conversation.',
+  ],
+])('the error of text instead of an id, %s, says how to find a %s', async (path, noun, id, hint) => {
+  const { body } = await agency.get(path);
+  expect(body.error.message).toBe(`The ${noun} "${id}" does not exist. The path takes an id. ${hint}`);
+});
+
+test.each([
+  ['{"title": "x",}', 'Expected double-quoted property name at position 14 (line 1 column 15)'],
+  ['{"title":\n  tru}', 'Unexpected token \'}\', "{"title":\n  tru}"'],
+  [' ', 'Unexpected end of JSON input'],
+])('the error of %j, which is not JSON, has the position', async (text, position) => {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${agency.key}` };
+  const url = '/v1/catalog/products';
+  const response = await service.app.inject({ method: 'POST', url, headers, payload: text });
+  expect(response.statusCode).toBe(400);
+  expect(response.json().error.details).toEqual([
+    { path: 'body', message: `must be valid JSON: ${position}` },
+  ]);
 });

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-/** The body of a 400 with these validation errors, in this order. A hint may follow the message: test/newcomers.test.ts. */
+/** The body of a 400 with these validation errors, in this order. */
 export const invalid = (...errors: (readonly [path: string, message: string])[]) => ({
   error: {
     code: 'VALIDATION_FAILED',
