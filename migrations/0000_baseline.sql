@@ -297,8 +297,8 @@ create function public.name_contact(contacts json, place integer, id json, name 
 --> statement-breakpoint
 -- Claims the contacts of an active customer, and releases removed ones. The row is not written if another customer has one of them, or
 -- if somebody else has locked a conversation that would get the customer: who holds a contact waits for no conversation. There is no
--- error, whose log line would have the contact. A contact that stays keeps id and name; a new one without a name gets that of its
--- latest conversation, and a restored one that of a conversation since. An archived customer releases its contacts without locks: who
+-- error, whose log line would have the contact. A contact that stays keeps id and name; a new or restored one gets the name of
+-- its latest conversation. An archived customer releases its contacts without locks: who
 -- claims one of them waits for its key, which the archive deletes. Locks are buckets, so that a load of many customers does not fill
 -- the lock table. Statements take scalars, because PostgreSQL plans one with arrays at each run. Fires before customers_touch, by its name.
 create function public.keep_contacts() returns trigger language plpgsql as $$
@@ -314,7 +314,7 @@ declare
   is_lost boolean := false;
   spoken text[] := '{}';
   stored json;
-  latest record;
+  latest text;
 begin
   if new.archived_at is not null and new.merged_into is null then
     foreach sent in array held loop
@@ -367,13 +367,13 @@ begin
       stored := old.contacts -> (array_position(old.contact_keys, sent) - 1);
       if stored ->> 'id' <> new.contacts -> place ->> 'id' then
         new.contacts := public.name_contact(new.contacts, place, stored -> 'id', stored -> 'displayName');
-      elsif sent = any (spoken) and (is_restored or new.contacts -> place ->> 'displayName' is null) then
-        select contact_name, created_at into latest from public.conversations
+      elsif sent = any (spoken) then
+        select contact_name into latest from public.conversations
         where organization_id = organization and contact_key = substr(sent, strpos(sent, ' ') + 1)
           and channel = split_part(sent, ' ', 1) and contact_name is not null
         order by created_at desc nulls last, id desc nulls last limit 1;
-        if found and (not is_restored or latest.created_at > old.archived_at) then
-          new.contacts := public.name_contact(new.contacts, place, new.contacts -> place -> 'id', to_json(latest.contact_name));
+        if found then
+          new.contacts := public.name_contact(new.contacts, place, new.contacts -> place -> 'id', to_json(latest));
         end if;
       end if;
     end loop;

@@ -7,7 +7,7 @@ import {
   transcriptRecords,
 } from './conversations/dashboard.ts';
 import { conversationRoutes, transcriptRoutes } from './conversations/routes.ts';
-import { customerDashboardRoutes, customerRecords } from './customers/dashboard.ts';
+import { customerRecords } from './customers/dashboard.ts';
 import { customerRoutes } from './customers/routes.ts';
 import { readActor } from './dashboard/actor.ts';
 import { authenticateDashboard } from './dashboard/authentication.ts';
@@ -71,7 +71,6 @@ export async function buildDashboardApp(options: DashboardOptions) {
           organization.register(apiKeyRoutes, { now });
           organization.register(catalogRoutes(catalogRecords));
           organization.register(customerRoutes(customerRecords));
-          organization.register(customerDashboardRoutes);
           organization.register(personRoutes, { storage, links });
           organization.register(pipelineStageRoutes);
           organization.register(teamRoutes(teamRecords));

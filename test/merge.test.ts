@@ -202,14 +202,3 @@ test.each(['into', 'from'] as const)(
     expect(await findDrift(service, agency)).toEqual([]);
   },
 );
-
-test('a merged contact keeps the name that the dashboard gave it, although its conversation has another', async () => {
-  const agency = await service.agency();
-  const call = dashboard.of(agency);
-  const contacts = [{ identifierType: 'web', identifierValue: 'ana' }];
-  await conversation(agency, { channel: 'web', contact: 'ana', contactName: 'Ana' });
-  const [into, from] = [await customer(agency), await customer(agency, { contacts })];
-  await call.patch(`/customers/${from.id}/contacts/${from.contacts[0].id}`, { displayName: 'Anita' });
-  const { body } = await merge(agency, into, from);
-  expect(body.contacts.at(-1)).toMatchObject({ id: from.contacts[0].id, displayName: 'Anita' });
-});

@@ -640,7 +640,7 @@ export interface components {
              */
             identifierValue: string;
             /**
-             * @description The name on the channel, from the latest conversation with the contact or, later, from the dashboard.
+             * @description The name on the channel: the `contactName` of the latest conversation with the contact.
              * @example Ana
              */
             displayName: string | null;

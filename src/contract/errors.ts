@@ -138,7 +138,6 @@ const ERRORS = {
   TEAM_MEMBER_NOT_FOUND: notFound('team member'),
   PIPELINE_STAGE_NOT_FOUND: notFound('pipeline stage'),
   QUOTE_ATTACHMENT_NOT_FOUND: notFound('quote attachment'),
-  CUSTOMER_CONTACT_NOT_FOUND: notFound('customer contact'),
   // Its id may be the provider's.
   MESSAGE_NOT_FOUND: {
     ...notFound('message'),

@@ -22,7 +22,6 @@ import {
   ofOrganization,
   type Params,
   prepared,
-  type Queries,
   type RecordKey,
 } from '../db/index.ts';
 import type { ContactInput, CustomerContact } from './schema.ts';
@@ -66,7 +65,6 @@ export const search: Filter = {
 
 /** A contact key with its type, as in `customers.contact_keys`: `email ana@example.com`. */
 export function keyOfContact({ identifierType, identifierValue }: ContactInput): string {
-  // A contact from before a stricter rule is its own key.
   return `${identifierType} ${contactKey(identifierType, identifierValue) ?? identifierValue}`;
 }
 
@@ -113,10 +111,6 @@ const ownersStatement = prepared(
     order by place`,
 );
 
-/** The other customers that have these contacts. */
-export const contactOwners = (db: Queries, customer: RecordKey & ContactKeys) =>
-  db.read(ownersStatement, customer);
-
 /** @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have these contacts */
 export async function rejectTaken(
   { db, organizationId }: OrganizationScope,
@@ -124,7 +118,7 @@ export async function rejectTaken(
   contactKeys: readonly string[],
   name: string,
 ): Promise<void> {
-  const owners = await contactOwners(db, { organizationId, id, contactKeys });
+  const owners = await db.read(ownersStatement, { organizationId, id, contactKeys });
   if (owners.length === 0) return;
   const taken = owners.map(({ place, customerId }) => ({ path: `${name}[${place}]`, customerId }));
   throw new ApiError('CUSTOMER_CONTACT_CONFLICT', taken);

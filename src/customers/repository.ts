@@ -33,7 +33,6 @@ import {
   prepared,
   qb,
   type RecordKey,
-  recordIs,
   storedOf,
   type View,
 } from '../db/index.ts';
@@ -48,7 +47,6 @@ import {
 import {
   type ArchivedCustomer,
   Customer,
-  type CustomerContactUpdate,
   type CustomerCreate,
   CustomerFilters,
   CustomerRecord,
@@ -170,33 +168,6 @@ export const activeCustomerRecord = defineCustomers(customerRecordView, 'custome
  * @throws CUSTOMER_NOT_FOUND
  */
 export const getCustomerRecord = defineGet(storedOf(customerRecordView), 'customers.get_stored');
-
-const nameContactStatement = prepared(
-  'customers.name_contact',
-  ($: Params<RecordKey & { contactId: string; displayName: string | null }>) => {
-    const contacts = sql`(select name_contact(${customers.contacts},
-      (select place::int - 1 from json_array_elements(${customers.contacts}) with ordinality as stored(contact, place)
-        where contact ->> 'id' = ${$.contactId}),
-      to_json(${$.contactId}::text), to_json(${$.displayName}::text)))`;
-    return qb.update(customers).set({ contacts }).where(recordIs(activeCustomers, $));
-  },
-);
-
-/** @throws CUSTOMER_NOT_FOUND, CUSTOMER_CONTACT_NOT_FOUND */
-export async function updateCustomerContact(
-  scope: OrganizationScope,
-  id: string,
-  contactId: string,
-  { displayName }: CustomerContactUpdate,
-): Promise<Json<CustomerRecord>> {
-  const { contacts } = parseJson(await getCustomer(scope, id));
-  const contact = contacts.find((one) => one.id === contactId.toLowerCase());
-  if (!contact) throw new ApiError('CUSTOMER_CONTACT_NOT_FOUND', { id: contactId });
-  const { db, organizationId } = scope;
-  if (displayName !== undefined)
-    await db.write(nameContactStatement, { organizationId, id, contactId: contact.id, displayName });
-  return getCustomerRecord(scope, id);
-}
 
 /** @throws CUSTOMER_NOT_FOUND */
 export const archiveCustomer = withMergedHint(

@@ -35,7 +35,7 @@ export const CustomerContact = z
       '+5215512345678',
     ),
     displayName: nullableText(
-      'The name on the channel, from the latest conversation with the contact or, later, from the dashboard.',
+      'The name on the channel: the `contactName` of the latest conversation with the contact.',
       'Ana',
     ),
     phoneNumber: nullableText('In E.164, for whatsapp and telefono.', '+5215512345678'),
@@ -223,8 +223,3 @@ export const CustomerRecordListQuery = CustomerListQuery.safeExtend({
   mergedInto,
   archived: archivedFilter(),
 });
-
-export const CustomerContactUpdate = z
-  .object({ displayName: name().nullish().describe('The name on the channel; null clears it.') })
-  .meta({ id: 'CustomerContactUpdate', examples: [{ displayName: 'Ana' }] });
-export type CustomerContactUpdate = z.infer<typeof CustomerContactUpdate>;

@@ -5,15 +5,14 @@ import { eraseFiles } from './erase-files.ts';
 import { withJobLock } from './lock.ts';
 import { purgeProducts } from './purge.ts';
 import { purgeOrganizations } from './purge-organizations.ts';
-import { recomputeContactKeys } from './recompute-contact-keys.ts';
 import { sweepFiles } from './sweep-files.ts';
 import { sweepIdempotencyKeys } from './sweep-idempotency-keys.ts';
 
 export type Job = {
   /** The number of its advisory lock, unique in the database. */
   lock: number;
-  /** Milliseconds from the end of one run to the start of the next; a job without it runs only by its command. */
-  every?: number;
+  /** Milliseconds from the end of one run to the start of the next. */
+  every: number;
   run: (context: JobContext & { storage: FileStorage }) => Promise<Record<string, number>>;
 };
 
@@ -26,7 +25,6 @@ export const JOBS = {
   'erase-files': { lock: 7_210_455_323, every: MINUTE_MS, run: eraseFiles },
   'sweep-files': { lock: 7_210_455_319, every: 24 * HOUR_MS, run: sweepFiles },
   'sweep-idempotency-keys': { lock: 7_210_455_321, every: HOUR_MS, run: sweepIdempotencyKeys },
-  'recompute-contact-keys': { lock: 7_210_455_325, run: recomputeContactKeys },
 } satisfies Record<string, Job>;
 
 /** Soon after the start, so that a service that restarts every day still runs its daily jobs. */
@@ -46,7 +44,6 @@ export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
   const { url, onDone, jobs = JOBS, firstRun = FIRST_RUN_MS, hour = HOUR_MS, ...context } = options;
   const stopping = new AbortController();
   const loops = Object.entries(jobs).map(async ([name, { lock, every, run }]) => {
-    if (every === undefined) return;
     const work = (signal: AbortSignal): ReturnType<Job['run']> => run({ ...context, signal });
     for (let wait = firstRun; await pause(wait, stopping.signal); ) {
       wait = every;

@@ -152,8 +152,6 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   MESSAGE_NOT_FOUND: async (send, agency) =>
     send({ ids: { conversationId: (await conversation(agency)).id } }),
   QUOTE_NOT_PUBLISHED: async (send, agency) => send({ ids: { quoteId: (await quote(agency)).id } }),
-  CUSTOMER_CONTACT_NOT_FOUND: async (send, agency) =>
-    send({ ids: { customerId: (await customer(agency)).id } }),
   API_KEY_INACTIVE: async (send, { scope }) => {
     const { id } = parseJson(await issueApiKey(scope, { name: 'rotated' }));
     await rotateApiKey(scope, id, { overlapSeconds: 60 });

@@ -246,6 +246,7 @@ export const rareSteps = (): Step[] => {
     openQuote(),
     send('DELETE ~/opportunities/{opportunityId}', [two]),
     send('PUT ~/quotes/{quoteId}', [two], { title: 'x', status: 'draft', opportunityId: two }),
+    send('POST ~/opportunities/{opportunityId}/restore', [two]),
     // Every product has been deleted above.
     send('POST /v1/catalog/products', [], { title: 'x' }),
     ...eachFieldAlone(),

@@ -19,7 +19,6 @@ import {
   isRejection,
   mergeCustomer,
   NOT_FOUND,
-  nameContact,
   type OwnedKind,
   open,
   patch,
@@ -219,11 +218,6 @@ export const OPERATIONS: Record<string, Operation> = {
     kind: 'customers',
     write: mergeCustomer,
     response: activeRecord('customers', 'Customer'),
-  },
-  [`PATCH ${BELOW}/customers/{customerId}/contacts/{contactId}`]: {
-    ...customerRecord,
-    needs: 'active',
-    write: nameContact,
   },
   [`POST ${BELOW}/customers/{customerId}/erase`]: {
     ...customerRecord,

@@ -190,8 +190,7 @@ const restoreCustomer: Write = (organization, { id }) => {
   if (customer.mergedInto) return rejected(409, 'CUSTOMER_MERGED');
   const contacts = customer.contacts.map((contact: Fields) => {
     const latest = namingConversation(organization, contact.identifierType, contact.key);
-    const isSince = latest && latest.createdAt > String(customer.archivedAt);
-    return isSince ? { ...contact, displayName: latest.contactName } : contact;
+    return latest ? { ...contact, displayName: latest.contactName } : contact;
   });
   return (
     conflicts(organization, customer.contacts, 'contacts', id) ??
@@ -218,7 +217,7 @@ export const mergeCustomer: Write = (organization, { id, body: { from } }) => {
   const others = other.contacts.filter((contact: Fields) => !same(into.contacts, contact));
   const contacts = others.map((contact: Fields) => {
     const named = namingConversation(organization, contact.identifierType, contact.key);
-    return { ...contact, displayName: contact.displayName ?? named?.contactName ?? null };
+    return named ? { ...contact, displayName: named.contactName } : contact;
   });
   const customer: Row = {
     ...into,
@@ -269,15 +268,6 @@ const withContactName = (
       isNamed(contact) ? { ...contact, displayName } : contact,
     ),
   });
-
-export const nameContact: Write = (organization, { id, childId, body: { displayName } }) => {
-  const customer = organization.customers[id] as Row;
-  const isNamed = (contact: Fields) => contact.id === childId;
-  if (!customer.contacts.some(isNamed)) return rejected(404, 'CUSTOMER_CONTACT_NOT_FOUND');
-  return displayName === undefined
-    ? organization
-    : withContactName(organization, customer, isNamed, displayName);
-};
 
 /** Records that the dashboard owns. */
 
