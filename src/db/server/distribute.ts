@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { migrateDatabase, type RunStatement, readMigrations, withMigrationLock } from './migrate.ts';
+import { migrateDatabase } from './migrate.ts';
 
 /** See docs/cluster.md. */
 
@@ -17,18 +17,17 @@ export type Moved = { table: string; rows: number };
  * @returns the tables that were not distributed before, with the number of their rows
  * @throws MigrationError; Error, whose message says what the cluster lacks
  */
-export async function distributeDatabase(url: string, migrations = readMigrations()): Promise<Moved[]> {
+export async function distributeDatabase(url: string, migrationsFolder?: string): Promise<Moved[]> {
+  const settings = encodeURIComponent(SETTINGS.map((setting) => `-c ${setting}`).join(' '));
+  const urlOfCluster = `${url}${url.includes('?') ? '&' : '?'}options=${settings}`;
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);
   await client.connect();
   try {
     await checkCluster(client);
     await setUp(client);
-    const { rowCount: isDistributed } = await client.query(
-      `select from pg_dist_partition where logicalrelid = to_regclass('public.${FIRST_TABLE}') and partmethod = 'h'`,
-    );
-    await migrateDatabase(url, migrations, isDistributed ? runOnCluster : undefined);
-    return await withMigrationLock(client, () => distribute(client));
+    await migrateDatabase(urlOfCluster, migrationsFolder);
+    return await distribute(client);
   } finally {
     await client.end();
   }
@@ -45,10 +44,11 @@ async function checkCluster(client: pg.Client): Promise<void> {
 }
 
 /** Without these settings, Citus rejects keys and triggers of distributed tables. */
+const SETTINGS = ['citus.multi_shard_modify_mode=sequential', 'citus.enable_unsafe_triggers=on'];
+
 async function setUp(client: pg.Client): Promise<void> {
   try {
-    await client.query(`set citus.multi_shard_modify_mode = 'sequential'`);
-    await client.query('set citus.enable_unsafe_triggers = on');
+    for (const setting of SETTINGS) await client.query(`set ${setting}`);
   } catch (cause) {
     const { message } = cause as Error;
     throw new Error(`The host of this cluster forbids a setting that keys and triggers need: ${message}.`, {
@@ -56,12 +56,6 @@ async function setUp(client: pg.Client): Promise<void> {
     });
   }
 }
-
-const runOnCluster: RunStatement = async (client, statement) => {
-  await setUp(client);
-  await client.query(statement);
-  for (const table of await localTables(client)) await distributeTable(client, table);
-};
 
 async function localTables(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
