@@ -7,7 +7,8 @@
 -- searchable_…: delete the row whose id is `what`. If the record is visible, change one of its texts over the API, and change it back.
 -- customer_contact_keys: if the customer is archived, delete its rows. If not, PATCH its contacts to another list, and back.
 -- ….customer_id: the customer was merged; PATCH `customerId` of the record to the `value`.
--- linked_conversations, linked_quotes: the same, unless null, or another customer of a quote, was sent on purpose.
+-- linked_conversations: the same, unless null was sent on purpose.
+-- linked_quotes: PATCH `customerId` of the opportunity to null, and back.
 select organization_id, 'live_counts' as kept_in, resource as what, value, coalesce(there, 0) - coalesce(counted, 0) as missing
 from (select organization_id, resource, value, sum(live) as counted from live_counts group by 1, 2, 3) as kept
 full join (
@@ -87,6 +88,5 @@ where channel = identifier_type and conversations.customer_id is null
 union all
 select organization_id, 'linked_quotes', quotes.id::text, opportunities.customer_id::text, null
 from quotes join opportunities using (organization_id)
-where opportunities.id = opportunity_id and opportunities.customer_id is not null
-  and quotes.customer_id is distinct from opportunities.customer_id
+where opportunities.id = opportunity_id and quotes.customer_id is distinct from opportunities.customer_id
 order by 1, 2, 3, 4;

@@ -826,8 +826,18 @@ create trigger quotes_publish before insert or update on quotes
 create trigger quotes_touch before update on quotes
   for each row execute function public.touch_record();
 --> statement-breakpoint
-create trigger quotes_customer before insert or update of customer_id on quotes
-  for each row execute function public.follow_merge();
+-- A quote's customer is that of its opportunity. The lock keeps a change of the opportunity waiting, which then finds the quote.
+create function public.follow_opportunity() returns trigger language plpgsql as $$
+begin
+  if new.opportunity_id is distinct from old.opportunity_id then
+    select customer_id into new.customer_id from public.opportunities
+    where organization_id = new.organization_id and id = new.opportunity_id for share;
+  end if;
+  return new;
+end $$;
+--> statement-breakpoint
+create trigger quotes_customer before insert or update of opportunity_id on quotes
+  for each row execute function public.follow_opportunity();
 --> statement-breakpoint
 create table searchable_quotes (
   organization_id uuid not null,
@@ -860,19 +870,18 @@ create trigger quotes_derive after insert or delete
   or update of title, destination, status, archived_at on quotes
   for each row execute function public.derive_from_quote();
 --> statement-breakpoint
--- Quotes that have the customer of their opportunity, or none, follow it.
-create function public.follow_opportunity() returns trigger language plpgsql as $$
+-- The other direction: a change of the opportunity's customer changes its quotes.
+create function public.pass_customer_to_quotes() returns trigger language plpgsql as $$
 begin
   if new.customer_id is distinct from old.customer_id then
     update public.quotes set customer_id = new.customer_id
-    where organization_id = new.organization_id and opportunity_id = new.id
-      and (customer_id is null or customer_id = old.customer_id);
+    where organization_id = new.organization_id and opportunity_id = new.id;
   end if;
   return null;
 end $$;
 --> statement-breakpoint
 create trigger opportunities_quotes after update of customer_id on opportunities
-  for each row execute function public.follow_opportunity();
+  for each row execute function public.pass_customer_to_quotes();
 --> statement-breakpoint
 -- The files themselves are in the storage.
 create table quote_attachments (

@@ -241,13 +241,9 @@ test('an erasure and an export leave another customer alone who shares an opport
 
   const lead = await opportunity(agency, { customerId: ana.id, title: word('lead') });
   const herLead = await opportunity(agency, { customerId: eva.id, title: 'Vecina' });
-  const offers = await Promise.all(
-    [lead, herLead].map(({ id: opportunityId }) =>
-      quote(agency, { opportunityId, customerId: eva.id, title: 'Vecina' }),
-    ),
-  );
-  for (const { id } of offers) await attachment(agency, service.storage, id, { fileName: 'Vecina' });
-  const mine = await quote(agency, { opportunityId: herLead.id, customerId: ana.id, title: word('offer') });
+  const offer = await quote(agency, { opportunityId: herLead.id, title: 'Vecina' });
+  await attachment(agency, service.storage, offer.id, { fileName: 'Vecina' });
+  const mine = await quote(agency, { opportunityId: lead.id, title: word('offer') });
   await attachment(agency, service.storage, mine.id, { fileName: word('file') });
   const older = await conversation(agency, { customerId: ana.id, contactName: word('thread') });
   const newer = await conversation(agency, {

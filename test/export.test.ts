@@ -21,7 +21,7 @@ test('an export has every record of the customer, archived ones and conversation
   const past = await opportunity(agency, { customerId: ana.id, title: 'Oaxaca' });
   await call.delete(`/opportunities/${past.id}`);
   const offer = await quote(agency, { opportunityId: lead.id, title: 'Seis noches' });
-  const nameless = await quote(agency, { opportunityId: lead.id, customerId: null, title: 'Siete noches' });
+  const another = await quote(agency, { opportunityId: lead.id, title: 'Siete noches' });
   const { stored } = await attachment(agency, service.storage, offer.id);
   await call.delete(`/quotes/${offer.id}`);
   const older = await conversation(agency);
@@ -50,7 +50,7 @@ test('an export has every record of the customer, archived ones and conversation
     ]),
     quotes: byId([
       { ...offer, ...archived, attachments: [{ ...stored, url: expect.stringMatching(/^http/) }] },
-      { ...nameless, archivedAt: null, attachments: [] },
+      { ...another, archivedAt: null, attachments: [] },
     ]),
     conversations: byId([
       { ...(await threadOf(older)), messages: await messagesOf(older) },

@@ -101,7 +101,7 @@ test('customerId of a merged customer finds what its survivor has, alone and in 
   const [survivor, merged, other] = [await customer(agency), await customer(agency), await customer(agency)];
   await mergeCustomer(agency.scope, survivor.id, { from: merged.id });
   const { id: trip } = await opportunity(agency, { customerId: survivor.id });
-  const { id: offer } = await quote(agency, { opportunityId: trip, customerId: survivor.id });
+  const { id: offer } = await quote(agency, { opportunityId: trip });
   const { id: chat } = await conversation(agency, { customerId: survivor.id });
   for (const [list, id] of Object.entries({ opportunities: trip, quotes: offer, conversations: chat }))
     for (const sent of [merged.id, `${other.id},${merged.id}`, `null,${merged.id}`])

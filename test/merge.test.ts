@@ -42,10 +42,8 @@ test('a merged customer is not found; the error names the customer of the last m
 const WRITES: Record<string, (agency: Agency, customerId: string) => Promise<Customer>> = {
   opportunity: (agency, customerId) => opportunity(agency, { customerId }),
   conversation: (agency, customerId) => conversation(agency, { customerId, contact: '+525599990000' }),
-  quote: (agency, customerId) => quote(agency, { customerId }),
   'conversation with its contact': (agency) => conversation(agency, { channel: 'web', contact: 'from' }),
-  "quote of the customer's opportunity": async (agency, customerId) =>
-    quote(agency, { opportunityId: (await opportunity(agency, { customerId })).id }),
+  quote: (agency, customerId) => quote(agency, { customerId }),
   'record that changes hands': async (agency, customerId) => {
     const { id } = await opportunity(agency, { customerId: null });
     return opportunity(agency, { customerId }, id);
@@ -118,7 +116,7 @@ test('an archived twin is merged: contacts that the survivor has are left out, o
   const twin = await customer(agency, { contacts: [web('own'), web('shared')], summary: 'gemela' });
   const lead = await opportunity(agency, { customerId: twin.id });
   const lost = await opportunity(agency, { customerId: twin.id });
-  const offer = await quote(agency, { opportunityId: lost.id, customerId: twin.id });
+  const offer = await quote(agency, { opportunityId: lost.id });
   await dashboard.of(agency).delete(`/quotes/${offer.id}`);
   await dashboard.of(agency).delete(`/opportunities/${lost.id}`);
   await agency.delete(`/v1/customers/${twin.id}`);

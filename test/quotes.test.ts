@@ -169,29 +169,39 @@ test('an opening without a timestamp is of now, an earlier one comes first, and 
   });
 });
 
-test('a quote follows the customer of its opportunity while it has the same one or none, also beside a write of either', async () => {
+test("a quote's customer is always its opportunity's, also beside a write of either; a body cannot name one", async () => {
   const agency = await service.agency();
   const call = dashboard.of(agency);
   const [ana, eva] = [await customer(agency), await customer(agency)];
-  const { id: opportunityId } = await opportunity(agency);
-  const make = (fields: object) => quote(agency, { opportunityId, ...fields });
-  const [follower, other] = [await make({}), await make({ customerId: eva.id })];
-  const customers = async () => {
-    const { data } = (await agency.get(`/v1/quotes?opportunityId=${opportunityId}`)).body;
-    const of = (id: string) => data.find((one: { id: string }) => one.id === id).customerId;
-    return [of(follower.id), of(other.id)];
-  };
+  const [lead, other] = [await opportunity(agency), await opportunity(agency, { customerId: eva.id })];
+  const path = `/quotes/${randomUUID()}`;
+  const body = { opportunityId: lead.id, title: 'Cartagena', status: 'draft' };
+  const created = await call.put(path, { ...body, customerId: eva.id });
+  expect([created.status, created.body.customerId]).toEqual([201, null]);
+  expect(created.headers['x-ignored-parameters']).toBe('body.customerId');
+  expect((await call.patch(path, { customerId: eva.id })).body).toEqual(created.body);
+
+  const read = async () => (await call.get(path)).body;
   for (const customerId of [ana.id, null, ana.id, eva.id]) {
-    await call.patch(`/opportunities/${opportunityId}`, { customerId });
-    expect(await customers()).toEqual([customerId, eva.id]);
+    const before = await read();
+    await call.patch(`/opportunities/${lead.id}`, { customerId });
+    const { customerId: followed, updatedAt } = await read();
+    expect([followed, updatedAt > before.updatedAt]).toEqual([customerId, true]);
   }
-  // The opportunity goes back to the first customer, and one more quote is written.
-  const moveBack = (scope: OrganizationScope) =>
-    opportunity({ ...agency, scope }, { customerId: ana.id }, opportunityId);
-  await overlap(service, agency, moveBack, (scope) => quote({ ...agency, scope }, { opportunityId }));
-  const moveOn = (scope: OrganizationScope) =>
-    opportunity({ ...agency, scope }, { customerId: eva.id }, opportunityId);
-  await overlap(service, agency, (scope) => quote({ ...agency, scope }, { opportunityId }), moveOn);
+  // Archived, it follows too.
+  await call.delete(path);
+  await call.patch(`/opportunities/${lead.id}`, { customerId: ana.id });
+  expect((await call.post(`${path}/restore`)).body.customerId).toBe(ana.id);
+  // Moved to another opportunity, by PATCH and by PUT.
+  expect((await call.patch(path, { opportunityId: other.id })).body.customerId).toBe(eva.id);
+  expect((await call.put(path, body)).body.customerId).toBe(ana.id);
+
+  // The opportunity goes to the other customer, and one more quote is written.
+  const move = (scope: OrganizationScope) =>
+    opportunity({ ...agency, scope }, { customerId: eva.id }, lead.id);
+  await overlap(service, agency, move, (scope) => quote({ ...agency, scope }, { opportunityId: lead.id }));
+  await call.patch(`/opportunities/${lead.id}`, { customerId: ana.id });
+  await overlap(service, agency, (scope) => quote({ ...agency, scope }, { opportunityId: lead.id }), move);
   expect(await findAllDrift(service, agency)).toEqual([]);
 });
 
@@ -206,7 +216,6 @@ test('what was published keeps its date; a published quote of an erased customer
       status,
       publishedAt,
     });
-  await call.patch(path, { customerId: null });
   await call.post(`/customers/${customerId}/erase`);
   expect(await call.post(`${path}/opens`)).toMatchObject({
     status: 409,

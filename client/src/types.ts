@@ -924,7 +924,7 @@ export interface components {
              */
             destination: string | null;
             /**
-             * @description The customer who receives the quote; null if unknown.
+             * @description The opportunity's customer; null if unknown.
              * @example 01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17
              */
             customerId: string | null;

@@ -21,7 +21,6 @@ import {
   type Params,
   parseJson,
   qb,
-  quotes,
   recordIs,
   recordNotFound,
   type TenantTable,
@@ -84,14 +83,14 @@ const mergeStatement = unprepared(
       coalesce(char_length(${customers.summary}), 0) as summary`,
 );
 
-const moveStatements = [opportunities, conversations, quotes].map(
-  (table: TenantTable & { customerId: PgColumn }) =>
-    unprepared(`customers.merge_${getTableName(table)}`, ($: Params<Merge>) =>
-      qb
-        .update(table)
-        .set({ customerId: sql`${$.id}` })
-        .where(and(ofOrganization(table, $), eq(table.customerId, $.from))),
-    ),
+/** Quotes follow their opportunity. */
+const moveStatements = [opportunities, conversations].map((table: TenantTable & { customerId: PgColumn }) =>
+  unprepared(`customers.merge_${getTableName(table)}`, ($: Params<Merge>) =>
+    qb
+      .update(table)
+      .set({ customerId: sql`${$.id}` })
+      .where(and(ofOrganization(table, $), eq(table.customerId, $.from))),
+  ),
 );
 
 /** @throws VALIDATION_FAILED naming the limits that the merged customer would exceed */

@@ -67,15 +67,8 @@ export async function findPerson({ db, organizationId }: OrganizationScope, id: 
 export const opportunitiesOf = ($: Params<Person>) =>
   and(ofOrganization(opportunities, $), isAnyOf(opportunities.customerId, $.customers));
 
-/** Quotes of the person, and quotes without a customer of the person's opportunities. */
-export const quotesOf = ($: Params<Person>): SQL => sql`
-  ${ofOrganization(quotes, $)} and ${quotes.id} = any(array(
-    select ${quotes.id} from ${quotes}
-    where ${ofOrganization(quotes, $)} and ${quotes.customerId} = any(${$.customers}::uuid[])
-    union all
-    select ${quotes.id} from ${quotes}
-    where ${ofOrganization(quotes, $)} and ${quotes.customerId} is null and ${quotes.opportunityId} = any(array(
-      select ${opportunities.id} from ${opportunities} where ${opportunitiesOf($)}))))`;
+export const quotesOf = ($: Params<Person>) =>
+  and(ofOrganization(quotes, $), isAnyOf(quotes.customerId, $.customers));
 
 const isTied = ($: Params<Person>) =>
   sql<boolean>`(${conversations.customerId} = any(${$.customers}::uuid[]) or ${conversations.customerId} is null)`;

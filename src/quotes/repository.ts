@@ -3,7 +3,6 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import { randomBase62 } from '../contract/base62.ts';
 import { ApiError, invalid } from '../contract/errors.ts';
 import {
-  activeCustomers,
   activeOpportunities,
   activeQuotes,
   as,
@@ -22,12 +21,10 @@ import {
   fieldsOf,
   isId,
   type Json,
-  keyIs,
   named,
   newestFirst,
   type OrganizationScope,
   ofOrganization,
-  opportunities,
   organizations,
   type Params,
   parseJson,
@@ -37,7 +34,6 @@ import {
   type RecordKey,
   recordIs,
   recordNotFound,
-  type Stored,
   toJson,
   written,
 } from '../db/index.ts';
@@ -76,35 +72,6 @@ const quoteLists = {
 
 export const listQuotes = defineList(quoteView, quoteLists);
 
-const customerOf = ($: Params<RecordKey>) =>
-  qb
-    .select(as({ customerId: opportunities.customerId }))
-    .from(opportunities)
-    .where(keyIs(opportunities, $));
-
-const customerOfStatement = prepared('opportunities.customer', customerOf);
-const lockCustomerOfStatement = prepared('opportunities.lock_customer', ($: Params<RecordKey>) =>
-  customerOf($).for('share'),
-);
-
-/**
- * The opportunity's customer, archived or not. Locks the opportunity for a quote that does not follow it yet: a writer of the
- * opportunity waits only for the quotes that follow.
- */
-async function customerOfOpportunity(
-  { db, organizationId }: OrganizationScope,
-  id: string,
-  stored: Stored | undefined,
-) {
-  const key = { organizationId, id };
-  const [opportunity] = await db.read(customerOfStatement, key);
-  const follows =
-    stored?.opportunityId === id.toLowerCase() &&
-    [null, opportunity?.customerId].includes(stored.customerId as string | null);
-  const [locked] = follows ? [opportunity] : await db.write(lockCustomerOfStatement, key);
-  return locked?.customerId ?? null;
-}
-
 const lockTokenStatement = prepared(
   'quotes.lock_token',
   ($: Params<{ token: string }>) =>
@@ -142,19 +109,10 @@ export const quoteRecord = defineRecord(quoteRecordView, {
   fixed: ['token'],
   taken: tokenTaken,
   insertOnly: ['openCount', 'firstOpenedAt', 'lastOpenedAt'],
-  references: { opportunityId: activeOpportunities, customerId: activeCustomers },
+  references: { opportunityId: activeOpportunities },
   complete: async (scope, input, stored) => {
     if (!stored && input.token !== undefined) await rejectTakenToken(scope, String(input.token));
-    return {
-      token: randomBase62(32),
-      publishedAt: stored?.publishedAt,
-      openCount: 0,
-      ...input,
-      customerId:
-        input.customerId === undefined
-          ? await customerOfOpportunity(scope, String(input.opportunityId), stored)
-          : input.customerId,
-    };
+    return { token: randomBase62(32), publishedAt: stored?.publishedAt, openCount: 0, ...input };
   },
 });
 
@@ -172,10 +130,8 @@ export async function findQuote(db: Database, token: string): Promise<Json<Publi
   throw new ApiError('QUOTE_NOT_FOUND', { id: token, instead: '' });
 }
 
-/** Through its opportunity, if it has no customer itself. */
 const isOfErased = sql`exists (select from ${erasures}
-  where ${ofOrganization(erasures)} and ${erasures.customerId} = coalesce(${quotes.customerId},
-    ${named(opportunities.customerId, opportunities, quotes.opportunityId)}))`;
+  where ${ofOrganization(erasures)} and ${erasures.customerId} = ${quotes.customerId})`;
 
 const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt: string }>) =>
   written(

@@ -40,7 +40,7 @@ export const Quote = z
       '`draft`: not finished; `published`: open to the customer; `disabled`: withdrawn.',
     ),
     destination: nullableText('The destination, as it was sent.', 'Bariloche'),
-    customerId: field(id().nullable(), 'The customer who receives the quote; null if unknown.'),
+    customerId: field(id().nullable(), "The opportunity's customer; null if unknown."),
     customerName: nullableText('The name of the customer, even if the customer is archived.', 'Ana Peña'),
     price: nullableNumber('The total price, in `currency`; null if not set.', 3650),
     currency: nullableText('The currency of the price, three characters.', 'USD'),
@@ -120,7 +120,6 @@ export const QuotePut = z
     title: title(),
     status: quoteStatus(),
     destination: name().nullish(),
-    customerId: uuid().nullish().describe("Default: the opportunity's."),
     price: price().nullish(),
     currency: currency().nullish().describe('Three-character currency code.'),
     publishedAt: timestamp()

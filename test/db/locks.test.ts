@@ -8,7 +8,6 @@ import { CustomerCreate } from '../../src/customers/schema.ts';
 import { newId, type OrganizationScope } from '../../src/db/index.ts';
 import { eraseCustomer } from '../../src/person/erasure.repository.ts';
 import { mergeCustomer } from '../../src/person/merge.repository.ts';
-import { quoteRecord } from '../../src/quotes/repository.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { administer, countAtWork } from '../support/databases.ts';
 import { findAllDrift, findDrift } from '../support/drift.ts';
@@ -214,7 +213,7 @@ async function lockable(agency: Agency) {
       const thread = { channel: 'web', contact: age, customerId, rotatedFrom };
       await conversation(agency, thread, idOf(`conversations ${age}`));
       const { id } = await opportunity(agency, { customerId }, idOf(`opportunities ${age}`));
-      await quote(agency, { opportunityId: id, customerId }, idOf(`quotes ${age}`));
+      await quote(agency, { opportunityId: id }, idOf(`quotes ${age}`));
     }
   }
   ids.quote_attachments = (await attachment(agency, service.storage, idOf('quotes low'))).stored.id;
@@ -274,12 +273,6 @@ const ORDERS: [string, string[], (agency: Agency, idOf: (name: string) => string
     'an opportunity',
     ['opportunities high', 'name high', 'quotes high'],
     (agency, idOf) => opportunity(agency, { customerId: idOf('customers high') }, idOf('opportunities high')),
-  ],
-  [
-    'a quote that gets a customer',
-    ['quotes low', 'name high'],
-    ({ scope }, idOf) =>
-      quoteRecord.update(scope, idOf('quotes low'), { customerId: idOf('customers high') }),
   ],
   [
     'a quote of another opportunity, whose customer it gets',

@@ -400,9 +400,8 @@ test('deploy/compare.sql finds records of a merged customer, and those without t
     isNow((table) => `${table}.customer_id`, 'conversations', 'opportunities', 'quotes'),
   );
   await setAll(null);
-  await opportunity(agency, { customerId: into.id }, offer.opportunityId);
   await withoutTriggers(service.ownerUrl, (client) =>
-    client.query('update quotes set customer_id = null where id = $1', [offer.id]),
+    client.query('update opportunities set customer_id = $2 where id = $1', [offer.opportunityId, into.id]),
   );
   expect(await found()).toEqual(isNow((table) => `linked_${table}`, 'conversations', 'quotes'));
 });

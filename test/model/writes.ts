@@ -237,7 +237,7 @@ export const mergeCustomer: Write = (organization, { id, body: { from } }) => {
     'customers',
     { ...row, archivedAt: row.archivedAt ?? NOW, mergedInto: id },
   ]);
-  const moved = (['opportunities', 'conversations', 'quotes'] as const).flatMap((kind) =>
+  const moved = (['opportunities', 'conversations'] as const).flatMap((kind) =>
     Object.values(organization[kind])
       .filter(({ customerId }) => customerId === from)
       .map((row): [Kind, Row] => [kind, { ...row, customerId: id }]),
@@ -248,13 +248,10 @@ export const mergeCustomer: Write = (organization, { id, body: { from } }) => {
   return withCustomer(withRows(organization, [...archived, ...moved, ...following]), customer);
 };
 
-/** The quotes with the customer of their opportunity, or without one: they follow it. */
-function quotesFollowing({ opportunities, quotes }: Organization, { id, customerId }: Row): [Kind, Row][] {
-  const old = opportunities[id]?.customerId ?? null;
-  return Object.values(quotes)
-    .filter((quote) => quote.opportunityId === id && [null, old].includes(quote.customerId))
-    .map((quote): [Kind, Row] => ['quotes', customerId === old ? quote : { ...quote, customerId }]);
-}
+const quotesFollowing = ({ quotes }: Organization, { id, customerId }: Row): [Kind, Row][] =>
+  Object.values(quotes)
+    .filter((quote) => quote.opportunityId === id)
+    .map((quote) => ['quotes', { ...quote, customerId }]);
 
 const withContactName = (
   organization: Organization,
@@ -319,15 +316,13 @@ const OWNED: Record<OwnedKind, Owned> = {
   quotes: {
     schema: 'QuotePut',
     immutable: ['token'],
-    references: { opportunityId: 'opportunities', customerId: 'customers' },
+    references: { opportunityId: 'opportunities' },
     initial: ({ token }) => ({ token, openCount: 0, firstOpenedAt: null, lastOpenedAt: null }),
-    defaults: ({ opportunities }, { opportunityId }, old) => ({
-      publishedAt: old?.publishedAt ?? null,
-      customerId: opportunities[opportunityId]?.customerId ?? null,
-    }),
+    defaults: (_organization, _body, old) => ({ publishedAt: old?.publishedAt ?? null }),
     conflict: ({ quotes }, { token }, old) =>
       !old && Object.values(quotes).some((quote) => quote.token === token) ? invalid(['token']) : undefined,
-    complete: ({ status, publishedAt }, _body, old) => ({
+    complete: ({ status, publishedAt, opportunityId }, _body, old, { opportunities }) => ({
+      customerId: opportunities[opportunityId]?.customerId ?? null,
       publishedAt: publishedAt ?? old?.publishedAt ?? (status === 'published' ? NOW : null),
     }),
   },
@@ -426,8 +421,7 @@ export const restore =
 
 export const open: Write = (organization, { id, body: { openedAt } }) => {
   const quote = organization.quotes[id] as Row;
-  const customerId = quote.customerId ?? organization.opportunities[quote.opportunityId]?.customerId;
-  if (quote.status !== 'published' || organization.erasures[customerId])
+  if (quote.status !== 'published' || organization.erasures[quote.customerId])
     return rejected(409, 'QUOTE_NOT_PUBLISHED');
   const { openCount, firstOpenedAt, lastOpenedAt } = quote;
   return withRow(organization, 'quotes', {
@@ -620,18 +614,13 @@ function recordsOf(organization: Organization, customer: Row): Record<ErasedKind
   const chains = threads
     .filter((thread) => isOfPerson(thread) || isWithPerson(thread))
     .map(({ chainId }) => chainId);
-  const opportunities = Object.values(organization.opportunities).filter(isOfPerson);
   return {
     customers,
     conversations: threads.filter(
       (thread) => chains.includes(thread.chainId) && (isOfPerson(thread) || thread.customerId === null),
     ),
-    opportunities,
-    quotes: Object.values(organization.quotes).filter(
-      (quote) =>
-        isOfPerson(quote) ||
-        (quote.customerId === null && opportunities.some(({ id }) => id === quote.opportunityId)),
-    ),
+    opportunities: Object.values(organization.opportunities).filter(isOfPerson),
+    quotes: Object.values(organization.quotes).filter(isOfPerson),
   };
 }
 

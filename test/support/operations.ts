@@ -60,7 +60,7 @@ const minute = (count: number): string => new Date(Date.UTC(2026, 9, 1, 0, count
 async function eraseWithFile({ agency, service }: Omit<World, 'dashboard'>): Promise<void> {
   const { id: customerId } = await customer(agency);
   const { id: opportunityId } = await opportunity(agency, { customerId });
-  const { id: quoteId } = await quote(agency, { opportunityId, customerId });
+  const { id: quoteId } = await quote(agency, { opportunityId });
   await attachment(agency, service.storage, quoteId);
   await quoteRecord.archive(agency.scope, quoteId);
   await opportunityRecord.archive(agency.scope, opportunityId);

@@ -65,9 +65,9 @@ export const message = ({ scope }: Agency, conversationId: string, fields: Field
   return shown(putMessage(scope, conversationId, id, body), 'delivery');
 };
 
-/** A quote; without an `opportunityId`, of a new opportunity. */
-export const quote = async (agency: Agency, fields: Fields = {}, id = newId()) => {
-  const opportunityId = fields.opportunityId ?? (await opportunity(agency)).id;
+/** A quote; without an `opportunityId`, of a new opportunity of `customerId`. */
+export const quote = async (agency: Agency, { customerId, ...fields }: Fields = {}, id = newId()) => {
+  const opportunityId = fields.opportunityId ?? (await opportunity(agency, { customerId })).id;
   const preset = { opportunityId, title: 'Cotización', status: 'draft' };
   return shown(quoteRecord.put(agency.scope, id, QuotePut.parse({ ...preset, ...fields })));
 };
