@@ -1,15 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
-import type { FastifyRequest } from 'fastify';
-import { invalid } from '../contract/errors.ts';
-import { parseJson } from '../db/index.ts';
-import { isStrict } from '../http/ignored-parameters.ts';
 import { recordRoutes, recordView } from '../http/record-routes.ts';
-import {
-  archiveCatalogProduct,
-  getCatalogProduct,
-  listCatalogProducts,
-  publicProducts,
-} from './repository.ts';
+import { archiveCatalogProduct, listCatalogProducts, publicProducts } from './repository.ts';
 import {
   ArchivedCatalogProduct,
   CatalogProduct,
@@ -35,15 +25,6 @@ export const catalogRoutes = recordRoutes({
   },
 });
 
-/** Under strict handling, a client may send a product back as it read it, but not with changed variants. */
-async function rejectOtherVariants(request: FastifyRequest, id: string): Promise<void> {
-  const { variants } = request.sentBody as { variants?: unknown };
-  if (variants === undefined || !isStrict(request)) return;
-  const stored = parseJson(await getCatalogProduct(request.scope, id));
-  if (isDeepStrictEqual(variants, stored.variants)) return;
-  throw invalid('body.variants', 'cannot be changed here: change variants in the dashboard');
-}
-
 export const publicCatalog = recordView({
   schemas: {
     record: CatalogProduct,
@@ -53,5 +34,4 @@ export const publicCatalog = recordView({
     archived: ArchivedCatalogProduct,
   },
   functions: { ...publicProducts, list: listCatalogProducts, archive: archiveCatalogProduct },
-  beforeUpdate: rejectOtherVariants,
 });

@@ -127,8 +127,7 @@ function responseSchemaOf(responses: unknown): unknown {
   return content?.['application/json']?.schema;
 }
 
-export const isStrict = (request: FastifyRequest): boolean =>
-  STRICT.test(String(request.headers.prefer ?? ''));
+const isStrict = (request: FastifyRequest): boolean => STRICT.test(String(request.headers.prefer ?? ''));
 
 /**
  * For a route that reads its body itself: adds `paths` to X-Ignored-Parameters.

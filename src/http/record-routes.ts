@@ -50,8 +50,6 @@ export type RecordView<S extends Schemas> = {
   listId?: string;
   /** The created record without what other records say about it, for a key that only creates. */
   asCreated?: (record: Json<Out<S['record']>>) => Json<Out<S['record']>>;
-  /** Rejects a PATCH before the record is read. */
-  beforeUpdate?: (request: FastifyRequest, id: string) => Promise<void>;
 };
 
 /** Infers the types of the schemas. */
@@ -192,8 +190,7 @@ export const recordRoutes =
           { params, body: schemas.patch, response: { 200: current } },
           'updatedAt' in record.shape ? `${CHANGES}, and \`updatedAt\` stays as it is.` : `${CHANGES}.`,
         ),
-        async (request) => {
-          await view.beforeUpdate?.(request, idOf(request));
+        (request) => {
           const body = request.body as Out<S['patch']>;
           return ifMatch(
             request,

@@ -305,25 +305,17 @@ describe('unknown names are ignored and reported', () => {
     );
   });
 
-  test('variants in a PATCH have no effect; strict handling rejects variants that differ from the stored ones', async () => {
+  test('variants in a PATCH have no effect, with strict handling too, and are named', async () => {
     const own = await service.agency();
     const { body: read } = await own.post('/v1/catalog/products', {
       title: 'Oaxaca',
-      variants: [{ label: 'A' }, { label: 'B', fromPrice: 10.5 }],
+      variants: [{ label: 'A' }],
     });
-    const path = `/v1/catalog/products/${read.id}`;
-    const lenient = await own.patch(path, { variants: [{ label: 'B' }] });
-    expect([lenient.status, lenient.body]).toEqual([200, read]);
-    expect(lenient.headers['x-ignored-parameters']).toBe('body.variants');
-    const { status, body: back } = await own.patch(path, { ...read, title: 'Puebla' }, strictly);
-    expect([status, back]).toEqual([200, { ...read, title: 'Puebla', updatedAt: back.updatedAt }]);
-    const [first, second] = read.variants;
-    const rejected = invalid(['body.variants', 'cannot be changed here: change variants in the dashboard']);
-    for (const variants of [[first, { ...second, fromPrice: 11 }], [first], [second, first], [], null, 'x'])
-      expect((await own.patch(path, { ...read, variants }, strictly)).body).toEqual(rejected);
-    const unknown = await own.patch(`/v1/catalog/products/${UNKNOWN}`, { variants: [] }, strictly);
-    expect(unknown.status).toBe(404);
-    expect((await own.get(path)).body).toEqual(back);
+    for (const options of [{}, strictly]) {
+      const path = `/v1/catalog/products/${read.id}`;
+      const { status, headers, body } = await own.patch(path, { variants: [{ label: 'B' }] }, options);
+      expect([status, body, headers['x-ignored-parameters']]).toEqual([200, read, 'body.variants']);
+    }
   });
 
   test('the error for ?stage= says that the filter takes an id', async () => {
