@@ -431,7 +431,7 @@ describe('a call', () => {
     const { status, body, headers } = await send();
     expect([status, body.error.code]).toEqual([429, 'RATE_LIMIT_EXCEEDED']);
     expect(Number(headers['retry-after'])).toEqual(expect.any(Number));
-    const disguised = { headers: { 'x-inner-request': 'true' } };
+    const disguised = { headers: { 'x-counted-request': 'true' } };
     expect((await limited.client(key).get('/v1/team', disguised)).status).toBe(429);
 
     const other = parseJson(await issueApiKey(scope, { name: 'logged' }));

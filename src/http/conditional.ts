@@ -11,9 +11,6 @@ const OF_A_PROXY = /(?<=^|[\s,])W\/(?=")|--?(?:gzip|br|zstd|deflate)(?=")/g;
 const namesTag = (header: string, tag: string): boolean =>
   header.trim() === '*' || header.replace(OF_A_PROXY, '').includes(tag.replace(OF_A_PROXY, ''));
 
-/** Whether a 304 shows that the client has a copy: `*` does not. */
-export const provesCopy = ({ headers }: FastifyRequest): boolean => headers['if-none-match'] !== '*';
-
 /** Responses to these methods are the current record, or a page. A POST gets a tag only if it created a record. */
 const TAGGED: readonly string[] = ['GET', 'HEAD', 'PATCH', 'PUT'];
 

@@ -1,19 +1,14 @@
 import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible';
 
-export const WINDOW_SECONDS = 60;
+const WINDOW_SECONDS = 60;
 
 const COMMAND_TIMEOUT_MS = 250;
 /** After this time without a reply the connection is closed, and requests no longer wait. */
 const CONNECTION_TIMEOUT_MS = 1_000;
 const RECONNECT_MS = 500;
 
-export type Counted = { consumedPoints: number; msBeforeNext: number };
-
-/** Counts in fixed windows. `penalty` adds points, `reward` removes them. */
-export type Limiter = {
-  penalty: (key: string, points?: number) => Promise<Counted>;
-  reward: (key: string, points?: number) => Promise<Counted>;
-};
+/** Counts one more request in the fixed window of the key. */
+export type Limiter = { penalty: (key: string) => Promise<{ consumedPoints: number; msBeforeNext: number }> };
 
 const WINDOW = { points: 0, duration: WINDOW_SECONDS };
 

@@ -8,12 +8,10 @@ const RESPONSE_DESCRIPTIONS: Record<string, string> = {
   'Idempotency-Replayed':
     '`true` if this is the stored response of the first request with this `Idempotency-Key`; nothing was done now.',
   'WWW-Authenticate': 'How to send the key.',
-  'RateLimit-Policy': 'The limit of this key and its window, as in the IETF draft: `"default";q=6000;w=60`.',
   'X-RateLimit-Limit': 'The number of requests per minute of this key.',
   'X-RateLimit-Remaining': 'The number of remaining requests.',
   'X-RateLimit-Reset': 'Seconds until the window ends.',
   'Preference-Applied': '`handling=strict` if the request asked for it.',
-  RateLimit: 'The remaining requests, and the seconds until the window ends: `"default";r=5999;t=30`.',
   'X-Ignored-Parameters':
     'Ignored fields and parameters of the request: `sort, body.nickname`. With `Prefer: handling=strict`, they are errors.',
   Link: 'The URL of the next page, if there is one, with the parameters that the list has: `<…>; rel="next"`.',
@@ -31,7 +29,7 @@ const REQUEST_DESCRIPTIONS: Record<string, [name: string, description: string, l
   ],
   IfNoneMatch: [
     'If-None-Match',
-    'The `ETag` of your copy, or several separated by commas: 304 without a body if nothing has changed. A 304 does not count against the rate limit, up to ten times the limit; a 304 for `*` counts.',
+    'The `ETag` of your copy, or several separated by commas: 304 without a body if nothing has changed.',
   ],
   IfMatch: [
     'If-Match',

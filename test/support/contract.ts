@@ -120,7 +120,7 @@ const OF_HTTP =
 
 /** Headers that depend on the request. */
 const OPTIONAL = /^(?:idempotency-replayed|link|preference-applied|x-ignored-parameters)$/;
-const OF_LIMITS = /^(?:x-)?ratelimit/;
+const OF_LIMITS = /^x-ratelimit/;
 
 /** Less than 8 KiB, so that the status line and what Node and proxies add have space too. */
 const MAX_HEADER_BYTES = 8_000;
