@@ -7,7 +7,16 @@ function integerFrom(minimum: number, maximum: number) {
   return z.coerce.number(rule).int(rule).min(minimum, rule).max(maximum, rule);
 }
 
-const postgresUrl = () => z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL');
+/** Of a password that is not encoded, `@`, `/`, `#`, `?` or `%` would become a part of another host. */
+const POSTGRES_URL = /^postgres(?:ql)?:\/\/(?:(?:[^\s@/?#%]|%[\da-f]{2})*@)?[^\s@/?#]*(?:[/?][^\s@#]*)?$/i;
+
+const postgresUrl = () =>
+  z
+    .string()
+    .regex(
+      POSTGRES_URL,
+      'must be a postgres:// URL. In its user and password, percent-encode @ as %40, / as %2F, # as %23, ? as %3F and % as %25',
+    );
 
 const secret = () => z.string().min(32, 'must have at least 32 characters');
 
@@ -130,11 +139,24 @@ export type Config = z.infer<typeof Environment>;
 /** Its message names the variables, in one line. */
 export class ConfigError extends Error {}
 
+type Variables = Record<string, string | undefined>;
+
+/** Why a start without a database is not meant to try the service out. */
+function signOfProduction(variables: Variables): string | undefined {
+  if (variables.NODE_ENV === 'production') return 'NODE_ENV is production';
+  if (variables.PUBLIC_URL) return 'PUBLIC_URL is set';
+  const misspelt = Object.keys(variables).find((name) => POSTGRES_URL.test(variables[name] ?? ''));
+  return misspelt && `${misspelt} is set, which the service does not read`;
+}
+
 /** @throws ConfigError */
-export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
+export function readConfig(environment: Variables = process.env): Config {
   const nonEmpty = Object.entries(environment).filter(([, value]) => value !== undefined && value !== '');
   const result = Environment.safeParse(Object.fromEntries(nonEmpty));
-  if (result.success) return result.data;
-  const errors = result.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
-  throw new ConfigError(`${errors.join('; ')}.`);
+  const errors = result.error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`) ?? [];
+  const url = environment.DATABASE_URL || environment.DATABASE_DIRECT_URL || undefined;
+  const sign = url === undefined ? signOfProduction(environment) : undefined;
+  if (sign !== undefined) errors.push(`DATABASE_URL must be set, because ${sign}`);
+  if (result.success && errors.length === 0) return { ...result.data, DATABASE_URL: url };
+  throw new ConfigError(`Invalid environment variables: ${errors.join('; ')}.`);
 }

@@ -221,8 +221,7 @@ class PostgresLost extends Error {
 function explain(
   error: Error & { code?: string; syscall?: string; port?: number; address?: string; path?: string },
 ): string {
-  if (error instanceof ConfigError) return `Invalid environment variables: ${error.message}`;
-  if ([MigrationError, PostgresLost, DataDirError].some((known) => error instanceof known))
+  if ([ConfigError, MigrationError, PostgresLost, DataDirError].some((known) => error instanceof known))
     return error.message;
   if (error.syscall === 'listen') {
     return error.code === 'EADDRINUSE'

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { issueApiKey } from '../src/api-keys/repository.ts';
 import { createCatalogProduct } from '../src/catalog/repository.ts';
 import { CatalogProductCreate } from '../src/catalog/schema.ts';
+import { readConfig } from '../src/config.ts';
 import { openDatabase, parseJson, scopeTo } from '../src/db/index.ts';
 import { createOrganization } from '../src/organizations/repository.ts';
 import {
@@ -122,8 +123,7 @@ test('a start without DATABASE_URL prints a curl command that works; data and ke
 }, async () => {
   const dataDir = join(folder, 'embedded');
   const ports = await freePorts();
-  const PUBLIC_URL = `http://127.0.0.1:${ports.PORT}`;
-  const environment = { DATA_DIR: dataDir, HOST: '127.0.0.1', PUBLIC_URL, ...ports };
+  const environment = { DATA_DIR: dataDir, HOST: '127.0.0.1', ...ports };
   const first = startService(environment);
   const curl = printedCurl(await first.until(READY));
   const { authorization } = curl;
@@ -276,6 +276,30 @@ describe('a start that fails explains why in one line, without a stack, and ends
     expect(line).toMatch(/PORT must be.*FILE_SIGNING_SECRET|PORT must be.*SIGNED_URL_TTL_SECONDS/);
     expect(line).toContain('SIGNED_URL_TTL_SECONDS must be an integer from 30 to 3600');
     expect(line).toContain('FILE_SIGNING_SECRET must have at least 32 characters');
+  });
+
+  test.each([
+    ['NODE_ENV', 'production'],
+    ['PUBLIC_URL', 'https://crm.example.com'],
+    ['DATABASE_URI', 'postgres://crm@127.0.0.1:1/crm'],
+    ['POSTGRES_URL', 'postgresql://crm@127.0.0.1:1/crm'],
+  ])('no DATABASE_URL, but %s', (name, value) => {
+    expect(() => readConfig({ [name]: value })).toThrow(`DATABASE_URL must be set, because ${name} is `);
+  });
+
+  test('no DATABASE_URL, but another sign of production: it starts no demo', async () => {
+    const DATA_DIR = join(folder, 'demo');
+    const line = await startInVain({ NODE_ENV: 'production', DATA_DIR });
+    expect(line).toMatch('Invalid environment variables: DATABASE_URL must be set');
+    await expect(stat(DATA_DIR)).rejects.toThrow('ENOENT');
+  });
+
+  test.each(['@', '/', '#', '?', '%'])('a password with a %s that is not percent-encoded', (sign) => {
+    const urlWith = (password: string) => ({ DATABASE_URL: `postgres://crm:${password}@127.0.0.1:1/crm` });
+    const advice = /^((?!hunter2).)*DATABASE_URL must be a postgres:\/\/ URL.*percent-encode((?!hunter2).)*$/;
+    expect(() => readConfig(urlWith(`hunter2${sign}ss`))).toThrow(advice);
+    const encoded = urlWith(`hunter2${encodeURIComponent(sign)}ss`);
+    expect(readConfig(encoded)).toMatchObject(encoded);
   });
 
   test('a database that cannot be reached, without its password', async () => {

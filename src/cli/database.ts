@@ -1,7 +1,15 @@
-import { join } from 'node:path';
-import { ConfigError, readConfig } from '../config.ts';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type Config, ConfigError, readConfig } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
-import { type Database, joinEmbeddedPostgres, migrateDatabase, openDatabase } from '../db/index.ts';
+import {
+  type Database,
+  type EmbeddedPostgres,
+  joinEmbeddedPostgres,
+  MigrationError,
+  migrateDatabase,
+  openDatabase,
+} from '../db/index.ts';
 import { allOrganizations } from '../organizations/repository.ts';
 import type { Organization } from '../organizations/schema.ts';
 
@@ -22,9 +30,7 @@ export async function runCommand<Options>(
   try {
     const options = parse();
     const config = readConfig();
-    const embedded = config.DATABASE_URL
-      ? undefined
-      : await joinEmbeddedPostgres(join(config.DATA_DIR, 'postgres'));
+    const embedded = config.DATABASE_URL ? undefined : await joinDemo(config);
     const url = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? embedded?.url ?? '';
     try {
       await migrateDatabase(url);
@@ -40,10 +46,23 @@ export async function runCommand<Options>(
       await embedded?.stop();
     }
   } catch (error) {
-    const expected = error instanceof UsageError || error instanceof ConfigError || error instanceof ApiError;
-    console.error(expected ? error.message : `The command failed: ${(error as Error).message}`);
+    const { message } = error as Error;
+    const isExpected = [UsageError, ConfigError, ApiError, MigrationError].some(
+      (type) => error instanceof type,
+    );
+    console.error(isExpected ? message : `The command failed: ${message}`);
     process.exitCode = 1;
   }
+}
+
+/** The embedded database, if a start of the service has created it. */
+async function joinDemo({ DATA_DIR }: Config): Promise<EmbeddedPostgres> {
+  const directory = resolve(DATA_DIR, 'postgres');
+  if (!existsSync(join(directory, 'PG_VERSION')))
+    throw new ConfigError(
+      `DATABASE_URL is not set, and ${directory} is not the embedded database of a service. Set DATABASE_URL to the database of the service; its variables are not those of this shell.`,
+    );
+  return joinEmbeddedPostgres(directory);
 }
 
 /** Open or closed. */

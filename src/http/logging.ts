@@ -32,7 +32,8 @@ export const createLogger = (level: string, destination?: pino.DestinationStream
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      serializers: { err: serializeError },
+      // @fastify/multipart logs the headers of an upload, with the token, at level trace.
+      serializers: { err: serializeError, busboyOptions: () => undefined },
     },
     destination ?? pino.destination({ sync: false, minLength: 4_096, periodicFlush: 500 }),
   );

@@ -61,6 +61,7 @@ describe('what is deployed', () => {
       'DATABASE_URL',
       'DATA_DIR',
       'HOST',
+      'PGPASSWORD',
       'PORT',
     ]);
     // The migrations run as the owner of the database, in a container that ends.

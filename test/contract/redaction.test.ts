@@ -2,6 +2,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { generateKey } from '../../src/api-keys/api-key.ts';
 import { newId } from '../../src/db/index.ts';
 import { createLogger } from '../../src/http/logging.ts';
+import { buildDashboard, TOKEN } from '../support/dashboard.ts';
 import { attachment, conversation, customer, message, quote } from '../support/records.ts';
 import { startService, useService } from '../support/service.ts';
 import { exchange, listen, requestBytes } from '../support/socket.ts';
@@ -103,6 +104,28 @@ test('the log has no key, contact, message, signed token or other part of a requ
   const statuses = new Set(entries.map(({ status }) => status));
   for (const status of [200, 201, 400, 401, 403, 404, 409]) expect(statuses).toContain(status);
   expectNoSecret(text, agency.key.slice(11), bogus.slice(11), '5598765432', token.slice(0, 40));
+});
+
+test('the log of an upload has no token, at any level', async () => {
+  const agency = await service.agency();
+  const offer = await quote(agency);
+  const form = new FormData();
+  form.set('kind', planted('kind'));
+  form.set('file', new Blob([planted('content')]), planted('file'));
+  for (const level of ['trace', 'debug', 'info']) {
+    const logged: string[] = [];
+    const logger = createLogger(level, { write: (line: string) => logged.push(line) });
+    const dashboard = await buildDashboard(service, { logger });
+    onTestFinished(() => dashboard.app.close());
+    const request = new Request('http://dashboard', { method: 'POST', body: form });
+    const { status } = await dashboard.of(agency).request('POST', `/quotes/${offer.id}/attachments`, {
+      headers: { 'content-type': request.headers.get('content-type') ?? '' },
+      body: Buffer.from(await request.arrayBuffer()),
+    });
+    expect(status).toBe(201);
+    await expect.poll(() => logged.length).toBeGreaterThan(0);
+    expectNoSecret(logged.join(''), TOKEN);
+  }
 });
 
 test('the logged errors of PostgreSQL have their SQLSTATE, and none of the data that PostgreSQL quotes', async () => {

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { withJobLock } from '../../src/jobs/lock.ts';
@@ -51,6 +52,26 @@ test('a command rejects arguments that it does not know, in one line', async () 
       'soon',
     ),
   ]);
+});
+
+test('a command without DATABASE_URL works on the database of a service that runs here, or fails and creates none', async () => {
+  const DATA_DIR = join(service.dataDir, 'nothing');
+  for (const [program, ...options] of [
+    ['job', 'purge-organizations'],
+    ['keys', 'organizations'],
+    ['migrate'],
+    ['demo', '--organization', 'x'],
+  ]) {
+    const args = ['--import', './src/runtime.js', `src/cli/${program}.ts`, ...options];
+    await expect(
+      promisify(execFile)(process.execPath, args, { env: { DATA_DIR, ...PROGRAM } }),
+    ).rejects.toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^DATABASE_URL is not set, and .* Set DATABASE_URL to .*\n$/),
+    });
+  }
+  expect(existsSync(DATA_DIR)).toBe(false);
 });
 
 test('npm run keys issues, changes, rotates and lists keys', async () => {

@@ -5,7 +5,7 @@ import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
 import { isLockTimeout, sqlState } from '../pool/errors.ts';
 
-const FOLDER = fileURLToPath(new URL('../../../migrations', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../../../migrations/', import.meta.url));
 
 /** Milliseconds since 1970. */
 export const latestMigration: number = Math.max(
