@@ -29,6 +29,14 @@ begin
   return new;
 end $$;
 --> statement-breakpoint
+-- Rejects a text of so many bytes, with a SQLSTATE of its own. The message has no value of the record: PostgreSQL logs it.
+create function public.reject_above(maximum integer, bytes integer, bounded text) returns void language plpgsql as $$
+begin
+  if bytes > maximum then
+    raise exception 'as JSON in UTF-8, % can have % bytes, and would have %', bounded, maximum, bytes using errcode = 'TL001';
+  end if;
+end $$;
+--> statement-breakpoint
 -- Adds to a total of a list. Each connection writes its own slot: concurrent creates do not wait for each other's commit.
 create function public.add_to_live_count(organization uuid, counted text, counted_value text, amount integer) returns void
   language plpgsql as $$
@@ -201,6 +209,20 @@ create index products_due_idx on products (archived_at, organization_id, id) whe
 --> statement-breakpoint
 create trigger products_touch before update on products
   for each row execute function public.touch_record();
+--> statement-breakpoint
+-- JSON has at most six bytes for one: with 16 KiB in the longest columns, no product can be too large, and none is rendered.
+create function public.bound_product() returns trigger language plpgsql as $$
+begin
+  if octet_length(concat(new.description, new.special_conditions, new.short_description, new.cover_image, new.variants, new.destinations,
+    new.includes, new.excludes, new.gallery)) > 16384
+  then
+    perform public.reject_above(131072, octet_length(row_to_json(new)::text), 'a product with its variants');
+  end if;
+  return new;
+end $$;
+--> statement-breakpoint
+create trigger products_size before insert or update on products
+  for each row execute function public.bound_product();
 --> statement-breakpoint
 create table searchable_products (
   organization_id uuid not null,
@@ -387,6 +409,29 @@ end $$;
 --> statement-breakpoint
 create trigger customers_contacts before insert or delete or update of contacts, contact_keys, archived_at on customers
   for each row execute function public.keep_contacts();
+--> statement-breakpoint
+-- Without what is derived from its contacts. Fires after customers_contacts, which names contacts, by its name. A customer without
+-- space for a name from a conversation (an update by another trigger) stays as it is: the conversation is not rejected.
+create function public.bound_customer() returns trigger language plpgsql as $$
+declare
+  bounded public.customers;
+  bytes integer;
+begin
+  if octet_length(concat(new.summary, new.contacts, new.tags)) > 8192 then
+    bounded := new;
+    bounded.contact_keys := '{}';
+    bounded.contact_search := '';
+    bytes := octet_length(row_to_json(bounded)::text);
+    if bytes > 65536 and pg_trigger_depth() > 1 then
+      return null;
+    end if;
+    perform public.reject_above(65536, bytes, 'a customer');
+  end if;
+  return new;
+end $$;
+--> statement-breakpoint
+create trigger customers_size before insert or update on customers
+  for each row execute function public.bound_customer();
 --> statement-breakpoint
 -- A merge and an erasure hold their customers' locks exclusively, so a name is read before or after them. An update by another trigger
 -- (depth 2) names a customer that its transaction has locked. Fires before the triggers that compare rows, by its name.
@@ -768,6 +813,18 @@ create table channel_messages (
 );
 --> statement-breakpoint
 create index channel_messages_transcript_idx on channel_messages (organization_id, conversation_id, created_at desc nulls last, arrival desc nulls last);
+--> statement-breakpoint
+create function public.bound_message() returns trigger language plpgsql as $$
+begin
+  perform public.reject_above(65536, octet_length(to_json(new.content)::text) - 2, 'the content of a message');
+  return new;
+end $$;
+--> statement-breakpoint
+create trigger whatsapp_messages_size before insert or update of content on whatsapp_messages
+  for each row when (octet_length(new.content) > 10922) execute function public.bound_message();
+--> statement-breakpoint
+create trigger channel_messages_size before insert or update of content on channel_messages
+  for each row when (octet_length(new.content) > 10922) execute function public.bound_message();
 --> statement-breakpoint
 create table quotes (
   organization_id uuid not null,

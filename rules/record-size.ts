@@ -1,8 +1,8 @@
 /**
- * The largest records, in bytes of their JSON in UTF-8. A page of 100 records, and a transcript of 200 messages, stay below
- * 13 MiB. A message has 2 KiB beside its content.
+ * The largest records, in bytes of their JSON in UTF-8, for documents and messages: triggers of the migration reject what is larger.
+ * A page of 100 records, and a transcript of 200 messages, stay below 13 MiB.
  */
-export const MAX_BYTES = { product: 128 * 1024, customer: 64 * 1024, content: 64 * 1024, message: 66 * 1024 };
+export const MAX_BYTES = { product: 128 * 1024, customer: 64 * 1024, message: 64 * 1024 };
 
 export type Bounded = keyof typeof MAX_BYTES;
 
@@ -11,20 +11,24 @@ export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stri
 const NAMES: Record<Bounded, string> = {
   product: 'a product with its variants',
   customer: 'a customer',
-  content: 'the content of a message',
-  message: 'a message',
+  message: 'the content of a message',
 };
 
-/** For the description of a request. */
 export const sizeRule = (bounded: Bounded): string =>
   `As JSON in UTF-8, ${NAMES[bounded]} can have at most ${MAX_BYTES[bounded]} bytes.`;
 
-/** The error of a record with so many bytes, at the largest field of the request. */
-export function sizeError(bounded: Bounded, sent: object, bytes: number): { field: string; message: string } {
-  const sizes = Object.entries(sent).map(([field, value]) => ({ field, size: jsonBytes(value ?? null) }));
+function largestOf(sent: object): [name: string, value: unknown] {
+  const sizes = Object.entries(sent).map(([name, value]) => ({
+    name,
+    value,
+    size: jsonBytes(value ?? null),
+  }));
   const [largest] = sizes.sort((one, other) => other.size - one.size);
-  return {
-    field: largest?.field ?? '',
-    message: `is too long: as JSON in UTF-8, ${NAMES[bounded]} can have ${MAX_BYTES[bounded]} bytes, and would have ${bytes}`,
-  };
+  return [largest?.name ?? '', largest?.value];
+}
+
+/** The largest field of a request; of an import, the content of the largest message. */
+export function largestField(sent: object): string {
+  const [name, value] = largestOf(sent);
+  return name === 'data' ? `data[${largestOf(Object(value))[0]}].content` : name;
 }

@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { contactKey, type IdentifierType, identifierRule } from '../../rules/contact-key.ts';
-import { jsonBytes, MAX_BYTES, sizeError } from '../../rules/record-size.ts';
+import { jsonBytes, largestField, MAX_BYTES, sizeRule } from '../../rules/record-size.ts';
 import { type Body, RowError } from './columns.ts';
 import { IMPORTED, type Importable, schemas } from './document.ts';
 
@@ -104,11 +104,8 @@ export function checker(
   return (body, line, { isUpdate } = { isUpdate: false }) => {
     checkSchema(IMPORTED[resource][isUpdate ? 'updated' : 'created'], body);
     const kind = resource === 'products' ? 'product' : 'customer';
-    const bytes = jsonBytes(body);
-    if (bytes > MAX_BYTES[kind]) {
-      const { field, message } = sizeError(kind, body, bytes);
-      throw new RowError(message, { path: `body.${field}` });
-    }
+    if (jsonBytes(body) > MAX_BYTES[kind])
+      throw new RowError(`is too long. ${sizeRule(kind)}`, { path: `body.${largestField(body)}` });
     if (kind === 'product') return;
     const keys = ((body.contacts ?? []) as Contact[]).map(keyOf);
     for (const [index, key] of keys.entries()) {

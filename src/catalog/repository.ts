@@ -6,9 +6,7 @@ import {
   changeFilters,
   columnsOf,
   contains,
-  createBounded,
   defineArchive,
-  defineBoundedUpdate,
   defineCreate,
   defineGet,
   defineList,
@@ -16,14 +14,17 @@ import {
   definePurge,
   defineRecordList,
   defineRestore,
+  defineUpdate,
   equals,
   fieldsOf,
   hasEntry,
+  inTransaction,
   isoTime,
   type Json,
   newestFirst,
   newId,
   type OrganizationScope,
+  parseJson,
   products,
   type View,
 } from '../db/index.ts';
@@ -75,36 +76,32 @@ export const listCatalogProducts = defineList(productView, lists);
 /** The fields of both APIs have columns; the schemas of a route say which it takes. */
 const columns = columnsOf(CatalogProductRecordUpdate, products);
 
-/** The functions throw CATALOG_PRODUCT_NOT_FOUND; those that write VALIDATION_FAILED if the product would be too large. */
+/** The functions throw CATALOG_PRODUCT_NOT_FOUND. */
 function defineProducts<T extends CatalogProduct>(view: View<T>, name = getTableName(view.table)) {
   const get = defineGet(view, `${name}.get`);
-  const patch = defineBoundedUpdate(view, 'product', columns, name);
+  const lock = defineLockedGet(view, `${name}.get`);
   const insert = defineCreate(view, columns, `${name}.create`);
+  const patch = defineUpdate(view, columns, `${name}.update`, get);
   return {
     get,
-    lock: defineLockedGet(view, `${name}.get`),
+    lock,
     create: (
       scope: OrganizationScope,
       { variants, ...product }: CatalogProductRecordCreate,
       id = newId(),
-    ): Promise<Json<T>> =>
-      createBounded(scope, 'product', { ...product, variants }, (within) =>
-        insert(within, id, { ...product, variants: variants.map(variantOf) }),
-      ),
-    /** @throws VALIDATION_FAILED also for variants that do not match the stored ones */
+    ): Promise<Json<T>> => insert(scope, id, { ...product, variants: variants.map(variantOf) }),
+    /** @throws VALIDATION_FAILED for variants that do not match the stored ones */
     update: (
       scope: OrganizationScope,
       id: string,
       { variants, ...fields }: CatalogProductRecordUpdate,
-    ): Promise<Json<T>> =>
-      patch(
-        scope,
-        id,
-        fields,
-        variants
-          ? ({ variants: stored }) => ({ ...fields, variants: patchedVariants(variants, stored) })
-          : fields,
-      ),
+    ): Promise<Json<T>> => {
+      if (!variants) return patch(scope, id, fields);
+      return inTransaction(scope, async (within) => {
+        const stored = parseJson(await lock(within, id));
+        return patch(within, id, { ...fields, variants: patchedVariants(variants, stored.variants) });
+      });
+    },
   };
 }
 

@@ -1,6 +1,5 @@
 import { and, eq, getTableName, or, type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
-import { jsonBytes, MAX_BYTES, sizeError } from '../../rules/record-size.ts';
 import { ApiError, invalid, validationFailed } from '../contract/errors.ts';
 import { name } from '../contract/fields.ts';
 import {
@@ -144,40 +143,6 @@ const misplaced = (store: Store, { delivery }: ConversationMessagePut, path: str
       message: "is not kept for this conversation's channel",
     }));
 
-const sizesOf = ({ id, content, direction, messageType, senderName = null }: ConversationMessageImport) => ({
-  content: jsonBytes(content) - 2,
-  message: jsonBytes({
-    id,
-    conversationId: id,
-    content,
-    createdAt: '2026-11-21T08:25:00.123Z',
-    direction,
-    messageType,
-    senderName,
-  }),
-});
-
-/** @throws VALIDATION_FAILED for messages that are too large, and larger than they were */
-async function checkSizes(
-  { db, organizationId }: OrganizationScope,
-  conversationId: string,
-  store: Store,
-  sent: readonly ConversationMessageImport[],
-  pathOfMessage: (index: number) => string,
-): Promise<void> {
-  const errors: { path: string; message: string }[] = [];
-  for (const [index, { delivery: _, ...message }] of sent.entries()) {
-    const sizes = sizesOf(message);
-    const exceeded = (['content', 'message'] as const).find((bounded) => sizes[bounded] > MAX_BYTES[bounded]);
-    if (!exceeded) continue;
-    const [row] = await db.read(store.get, { organizationId, conversationId, id: message.id });
-    if (row && sizes[exceeded] <= sizesOf(parseJson(row.body))[exceeded]) continue;
-    const { field, message: error } = sizeError(exceeded, message, sizes[exceeded]);
-    errors.push({ path: `${pathOfMessage(index)}.${field}`, message: error });
-  }
-  if (errors.length > 0) throw validationFailed(errors);
-}
-
 const chainIdOf = ($: Params<RecordKey>) =>
   qb
     .select(as({ chainId: conversations.chainId }))
@@ -214,7 +179,6 @@ async function writeMessages(
   const { db, organizationId } = scope;
   const errors = sent.flatMap((message, index) => misplaced(store, message, pathOfMessage(index)));
   if (errors.length > 0) throw validationFailed(errors);
-  await checkSizes(scope, id, store, sent, pathOfMessage);
   const messages = JSON.stringify(sent.map(({ delivery, ...message }) => ({ ...message, ...delivery })));
   const values = { organizationId, conversationId: id, messages };
   const written = await db.write(store.write, values);
@@ -244,7 +208,7 @@ const underLock = <Result>(
 
 /**
  * Creates or replaces messages, all or none.
- * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store, and messages that are too large
+ * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store
  */
 export const putMessages = (
   scope: OrganizationScope,

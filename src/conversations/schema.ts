@@ -220,7 +220,7 @@ const delivery = () =>
     .describe('What the provider reports about the delivery. /v1 does not return it.');
 
 const message = {
-  content: text({ max: MAX_BYTES.content }).describe(sizeRule('content')),
+  content: text({ max: MAX_BYTES.message }).describe(sizeRule('message')),
   direction: text({ min: 1, max: 255 }).meta({ examples: ['inbound'] }),
   messageType: text({ min: 1, max: 255 }).meta({ examples: ['text'] }),
   senderName: name().nullish(),

@@ -7,15 +7,14 @@ import {
   ContactTaken,
   changeFilters,
   columnsOf,
-  createBounded,
   customerName,
   customers,
   defineArchive,
-  defineBoundedUpdate,
   defineCreate,
   defineGet,
   defineList,
   defineLockedGet,
+  defineUpdate,
   erasedFiles,
   erasures,
   fieldsOf,
@@ -115,12 +114,12 @@ const withMergedHint =
       throw new ApiError('CUSTOMER_NOT_FOUND', { id, instead });
     });
 
-/** The functions throw CUSTOMER_NOT_FOUND; those that write CUSTOMER_CONTACT_CONFLICT, and VALIDATION_FAILED if the customer would be too large. */
+/** The functions throw CUSTOMER_NOT_FOUND; those that write CUSTOMER_CONTACT_CONFLICT. */
 function defineCustomers<T extends Customer>(view: View<T>, name = getTableName(view.table)) {
   const get = withMergedHint(defineGet(view, `${name}.get`));
   const lockRow = defineLockedGet(view, `${name}.get`);
   const insert = defineCreate(view, customerColumns, `${name}.create`);
-  const patch = withMergedHint(defineBoundedUpdate(view, 'customer', customerColumns, name));
+  const patch = withMergedHint(defineUpdate(view, customerColumns, `${name}.update`, get));
   return {
     get,
     /** Locks the customer to write it, after the conversations that it gets with these contacts. */
@@ -135,9 +134,7 @@ function defineCustomers<T extends Customer>(view: View<T>, name = getTableName(
     ): Promise<Json<T>> => {
       const columns = contactColumns(contacts);
       return claimContacts(scope, id, columns.contactKeys, (claiming) =>
-        createBounded(claiming, 'customer', { contacts, ...input }, (within) =>
-          insert(within, id, { ...input, ...columns }),
-        ),
+        insert(claiming, id, { ...input, ...columns }),
       );
     },
     update: async (
@@ -145,10 +142,10 @@ function defineCustomers<T extends Customer>(view: View<T>, name = getTableName(
       id: string,
       { contacts, ...input }: CustomerUpdate,
     ): Promise<Json<T>> => {
-      if (!contacts) return patch(scope, id, input, input);
+      if (!contacts) return patch(scope, id, input);
       const columns = contactColumns(contacts);
       return claimContacts(scope, id, columns.contactKeys, async (within) => {
-        const body = await patch(within, id, { contacts, ...input }, { ...input, ...columns });
+        const body = await patch(within, id, { ...input, ...columns });
         const stored = parseJson(body).contacts.map(keyOfContact);
         if (stored.join() !== columns.contactKeys.join()) throw new ContactTaken();
         return body;

@@ -3,7 +3,6 @@
 export { type Database, type DatabaseOptions, openDatabase } from './pool/client.ts';
 export * from './pool/errors.ts';
 export * from './pool/scope.ts';
-export * from './repository/bounded.ts';
 export * from './repository/list.ts';
 export * from './repository/put.ts';
 export * from './repository/record.ts';

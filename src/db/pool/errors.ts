@@ -23,6 +23,9 @@ export function violatedConstraint(error: unknown): string | undefined {
 
 export const isUniqueViolation = (error: unknown): boolean => sqlState(error) === '23505';
 
+/** A trigger of the migration rejected a record for its size. Its message says the size, and has no value of the record. */
+export const isTooLarge = (error: unknown): boolean => sqlState(error) === 'TL001';
+
 export type Phase = 'queue' | 'connection' | 'running' | 'pause';
 
 /** The milliseconds of each phase, the last phase, and the latest statement. */
