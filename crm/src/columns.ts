@@ -5,17 +5,21 @@ import { IMPORTED, type Importable, propertiesOf, type Schema, schemaOf, typesOf
 import {
   CellError,
   cellValue,
+  codeOf,
   contactsIn,
+  currencyNamed,
   FIELDS,
   type Field,
   type Fields,
   folded,
+  isCurrency,
   type Mark,
   parseNumber,
   provenMark,
   type Reading,
+  undefinedCurrency,
 } from './fields.ts';
-import { recognize } from './known.ts';
+import { isOfOthers, recognize } from './known.ts';
 import type { Row } from './source.ts';
 
 /** Which column fills which field; undefined where it fills none. */
@@ -67,13 +71,18 @@ export const REJECTION_COLUMNS = ['line', 'code', 'message', 'customerId'];
 export const isRejections = (header: readonly string[]): boolean =>
   REJECTION_COLUMNS.every((column, index) => header[index] === column);
 
-/** A column is of the same field with its unit or a remark: `Precio (US$)`, `Correo *`. */
-const REMARK = /\(.*\)|\b(?:USD|US|PEN|EUR|MXN|COP|CLP|ARS|BRL|soles|dólares)\b|[^\p{L}\p{N}]+$/giu;
+/** A column is of the same field with its currency or a remark: `Precio (US$)`, `Precio en dólares`, `Correo *`. */
+const withoutRemark = (header: string): string =>
+  header
+    .replaceAll(/\(.*\)|\[.*\]/g, '')
+    .split(/\s+/)
+    .filter((word, index) => index === 0 || (!isCurrency(word) && !/^(?:en|em|in)$/i.test(word)))
+    .join('');
 
 /** The field that a column's name means. A field's own name goes before the other names of others. */
 function fieldNamed(header: string, fields: Fields): string | undefined {
   const all = Object.entries(fields);
-  for (const name of [folded(header), folded(header.replaceAll(REMARK, ''))]) {
+  for (const name of [folded(header), folded(withoutRemark(header))]) {
     const meant =
       all.find(([field]) => folded(field) === name) ?? all.find(([, { names }]) => names.includes(name));
     if (meant) return meant[0];
@@ -99,8 +108,7 @@ function fitOf(rule: Field, field: string, cells: Cells): number {
   if (rule.kind === 'contact') return shareOf(cells, (text) => !isAddress(text) && /\d|^@|^\S+$/.test(text));
   if (/^(first|last)Name$/.test(field))
     return shareOf(cells, (text) => !isAddress(text) && !isTelephone(text));
-  if (rule.kind === 'choice')
-    return shareOf(cells, (text) => Object.hasOwn(rule.codes, String(cellValue(rule, text, {}))));
+  if (rule.kind === 'choice') return shareOf(cells, (text) => codeOf(rule, text) !== undefined);
   const isNumeric = rule.kind === 'number' || rule.kind === 'integer';
   return isNumeric ? shareOf(cells, (text) => /^\D{0,4}\d[\d.,\s]*\D?$/.test(text)) : 1;
 }
@@ -156,24 +164,29 @@ export function mapColumns(
 ): Columns {
   const fields = FIELDS[resource];
   const named = mapped(header, maps, fields);
-  const known = resource === 'customers' ? recognize(header) : undefined;
+  const isOfPeople = resource === 'customers';
+  const known = isOfPeople ? recognize(header) : undefined;
   const reasons = isRejections(header) ? REJECTION_COLUMNS.length : 0;
   const columns = header.map((column, index) => {
-    const set = named.has(column) ? (named.get(column) ?? '') : index < reasons ? '' : known?.fieldOf(column);
+    const isLeftOut = index < reasons || (isOfPeople && isOfOthers(column));
+    const set = named.has(column)
+      ? (named.get(column) ?? '')
+      : (known?.fieldOf(column) ?? (isLeftOut ? '' : undefined));
     if (set !== undefined) {
       const field = set === 'name' ? 'firstName' : set || undefined;
       return { header: column, field, isGuess: false, isWhole: set === 'name', rank: 3 };
     }
     const cells = surveyed[index] ?? { samples: [], marks: new Set<Mark>() };
-    const guess = fieldNamed(column, fields) ?? '';
+    // Every column of a recognized export that is not empty is named: only an empty one is left out in silence.
+    const isEmptyOfKnown = known !== undefined && cells.samples.length === 0;
+    const guess = isEmptyOfKnown ? '' : (fieldNamed(column, fields) ?? '');
     const rule = fields[guess];
     const own = guess.replace(/^contacts\.(?!web)/, '');
     const isOwn = guess !== '' && (column === guess || folded(column) === folded(own));
-    const fit = rule === undefined || (known && rule.kind !== 'contact') ? 0 : fitOf(rule, guess, cells);
+    const fit = rule === undefined ? 0 : fitOf(rule, guess, cells);
     // A column of numbers is not left out because of its cells: they are rejected one by one.
-    const isMeant =
-      fit > 0 || (rule && !known && (isOwn || !/contact|choice|Name$/.test(`${rule.kind} ${guess}`)));
-    const byPart = resource === 'customers' && !known ? contactNamed(column, fields, cells) : undefined;
+    const isMeant = fit > 0 || (rule && (isOwn || !/contact|choice|Name$/.test(`${rule.kind} ${guess}`)));
+    const byPart = isOfPeople && !isEmptyOfKnown ? contactNamed(column, fields, cells) : undefined;
     const rank = isOwn ? 2 : SECOND.test(folded(column)) ? 0 : fit;
     return { header: column, field: isMeant ? guess : byPart, isGuess: !isOwn, rank };
   });
@@ -200,6 +213,57 @@ export function contactsLeftOut(columns: Columns, surveyed: readonly Cells[]): s
     const example = cells.samples.find(isOfMail ? isAddress : isTelephone);
     return `Column "${header}" has ${what} (${example}), and fills no field: use --map "${header}=contacts.${channel}", or --map "${header}=" to leave it out.`;
   });
+}
+
+/** Words for what a price is, or for what is on sale, in the name of a column. */
+const PRICE = /^(?:precios?|precos?|prices?|tarifas?|valor|importe|monto|pvp|fare|rate)$/;
+const ON_SALE =
+  /^(?:publi(?:shed|cad[oa])|(?:in)?a(?:c)?tiv[oae]|disponi(?:ble|vel)|available|habilitad[oa]|enabled|visible)$/;
+
+const hasWord = (header: string, form: RegExp): boolean =>
+  header.split(/[^\p{L}]+/u).some((word) => form.test(folded(word)));
+
+/** A sentence for each column of a catalog that would be lost in silence, and without which a product has a wrong price or is on sale. */
+export function productsLeftOut(columns: Columns, surveyed: readonly Cells[]): string[] {
+  const isSet = (field: string): boolean =>
+    columns.some((column) => column.field === field && !column.isGuess);
+  const isFilled = (field: string): boolean => columns.some((column) => column.field === field);
+  const prices = columns.filter(
+    ({ header, isGuess, field }, index) =>
+      isGuess &&
+      (field === 'fromPrice' || (field === undefined && hasWord(header, PRICE))) &&
+      surveyed[index]?.samples.some((text) => /\d/.test(text)),
+  );
+  const [first] = prices;
+  const currencies = new Set(prices.flatMap(({ header }) => currencyNamed(header) ?? []));
+  const quoted = prices.map(({ header }) => `"${header}"`).join(' and ');
+  const sentences: string[] = [];
+  if (first && !isSet('fromPrice')) {
+    const choice = `use --map "${first.header}=fromPrice"`;
+    const others = prices.slice(1).map(({ header }) => ` --map "${header}="`);
+    if (currencies.size > 1)
+      sentences.push(
+        `Columns ${quoted} have prices in ${currencies.size} currencies: ${choice}${others.join('')}.`,
+      );
+    else if (!isFilled('fromPrice'))
+      sentences.push(
+        `Column "${first.header}" has prices, and fills no field: ${choice}, or --map "${first.header}=".`,
+      );
+    else if (currencies.has(undefinedCurrency) && !isFilled('currency'))
+      sentences.push(
+        `Column "${first.header}" does not say which currency: name the column "${withoutRemark(first.header)} (USD)" with its three letters, add a column with them, or ${choice}.`,
+      );
+  }
+  for (const { header, field, isGuess } of columns)
+    if (
+      field === undefined &&
+      isGuess &&
+      (fieldNamed(header, FIELDS.products) === 'status' || hasWord(header, ON_SALE))
+    )
+      sentences.push(
+        `Column "${header}" may say what is on sale, and fills no field: use --map "${header}=status", or --map "${header}=" to leave it out.`,
+      );
+  return sentences;
 }
 
 /**
@@ -300,6 +364,13 @@ const isOwnLabel = (tag: string): boolean => /^\* ?\S|^(?:Imported on|Restored f
 
 type Contact = { identifierType: IdentifierType; identifierValue: string };
 
+/** A cell without which a row was read. */
+export type SkippedCell = { field: string; message: string };
+
+/** What a new product without its status is: nobody sells by mistake what may not be on sale. */
+export const withSafeStatus = (body: Body, skipped: readonly SkippedCell[]): Body =>
+  skipped.some(({ field }) => field === 'status') ? { ...body, status: 'draft' } : body;
+
 /** How the cells of a table are read. */
 export type ReadOptions = {
   resource: Importable;
@@ -310,13 +381,13 @@ export type ReadOptions = {
 };
 
 /**
- * Returns what reads a body from a row. A contact that is none goes to `skipped` if the row has another one; without a list,
- * or without another contact, the row is rejected.
+ * Returns what reads a body from a row. A contact that is none goes to `skipped` if the row has another one, and a value that a
+ * closed list does not have always; without `skipped`, or without another contact, the row is rejected.
  */
 export function bodyReader(
   columns: Columns,
   { resource, marks, country, clears = 'none' }: ReadOptions,
-): (row: Row, skipped?: string[]) => Body {
+): (row: Row, skipped?: SkippedCell[]) => Body {
   const fields = FIELDS[resource];
   const created = propertiesOf(schemaOf(IMPORTED[resource].created));
   const isNullable = (field: string): boolean => typesOf(created[field] ?? {}).includes('null');
@@ -333,7 +404,8 @@ export function bodyReader(
       throw new RowError(`the row has ${cells.length} cells, but the header has ${columns.length}`);
     const body: Body = {};
     const contacts = new Map<string, Contact>();
-    const bad: string[] = [];
+    const currencies: string[] = [];
+    const bad: SkippedCell[] = [];
     let whole: string | undefined;
     for (const { header, field, rule, index, isWhole } of used) {
       const { kind } = rule;
@@ -352,7 +424,8 @@ export function bodyReader(
           for (const identifierValue of contactsIn(identifierType, text, { country })) {
             const key = contactKey(identifierType, identifierValue);
             const rule = key ?? identifierRule(identifierType, identifierValue);
-            if (key === null) bad.push(about(`${rule}: ${JSON.stringify(identifierValue)}`));
+            if (key === null)
+              bad.push({ field, message: about(`${rule}: ${JSON.stringify(identifierValue)}`) });
             else if (!contacts.has(`${field} ${key}`))
               contacts.set(`${field} ${key}`, { identifierType, identifierValue });
           }
@@ -364,11 +437,15 @@ export function bodyReader(
               ? (value as string[]).filter((tag) => !isOwnLabel(tag))
               : value;
           body[field] = body[field] == null ? read : (TOGETHER[field]?.(body[field], read) ?? body[field]);
+          if (/^(?:fromPrice|priceMax)$/.test(field))
+            currencies.push(currencyNamed(header) ?? undefinedCurrency);
         }
       } catch (error) {
         if (!(error instanceof CellError)) throw error;
-        if (kind !== 'contact') throw new RowError(about(error.message));
-        bad.push(about(error.message));
+        const cell = { field, message: about(error.message) };
+        if (kind === 'contact') bad.push(cell);
+        else if (kind === 'choice' && skipped) skipped.push(cell);
+        else throw new RowError(cell.message);
       }
     }
     if (resource === 'customers') {
@@ -377,14 +454,21 @@ export function bodyReader(
       if (typeof name === 'string' && !isOwnName)
         body.firstName = typeof body.lastName === 'string' ? withoutSurname(name, body.lastName) : name;
       const hasColumn = used.some(({ rule }) => rule.kind === 'contact');
-      if (bad.length > 0 && (!skipped || contacts.size === 0)) throw new RowError(bad.join('; '));
+      if (bad.length > 0 && (!skipped || contacts.size === 0))
+        throw new RowError(bad.map(({ message }) => message).join('; '));
       if (contacts.size === 0 && hasColumn)
         throw new RowError('the row has no contact: every mapped contact column is empty');
       if (contacts.size === 0 && clears !== 'all')
         throw new RowError('the row has no id of a customer, and no column has contacts');
       skipped?.push(...bad);
       if (contacts.size > 0) body.contacts = [...contacts.values()];
-    } else if (body.title === undefined && clears === 'none')
+      return body;
+    }
+    const [named] = currencies.filter((currency) => currency !== undefinedCurrency);
+    if (named !== undefined && body.currency != null && body.currency !== named)
+      throw new RowError(`the name of the price column says ${named}, and the row ${body.currency}`);
+    if (named !== undefined) body.currency = named;
+    if (body.title === undefined && clears === 'none')
       throw new RowError(`the row has no title: column ${namesOf((field) => field === 'title')} is empty`);
     return body;
   };

@@ -13,7 +13,17 @@ import {
 
 /** The fields that a column can fill, and how a cell becomes a value. The document says which fields there are and of which kind. */
 
-type Kind = 'text' | 'date' | 'choice' | 'number' | 'integer' | 'list' | 'tags' | 'json' | 'contact';
+type Kind =
+  | 'text'
+  | 'date'
+  | 'currency'
+  | 'choice'
+  | 'number'
+  | 'integer'
+  | 'list'
+  | 'tags'
+  | 'json'
+  | 'contact';
 
 export type Field = {
   kind: Kind;
@@ -50,7 +60,8 @@ export const NAMES = JSON.parse(readFileSync(new URL('../names.json', import.met
   Importable,
   Record<string, string>
 > &
-  Record<'codes' | 'exports', Names>;
+  Record<'codes' | 'exports', Names> &
+  Record<'currencies', Record<string, string>>;
 
 const words = (text = ''): string[] => text.split(' ').filter(Boolean);
 
@@ -63,6 +74,7 @@ function kindOf(name: string, schema: Schema): Kind {
   if (types.includes('integer')) return 'integer';
   if (types.includes('number')) return 'number';
   if (name.startsWith('valid')) return 'date';
+  if (name === 'currency') return 'currency';
   return types.includes('string') ? 'text' : 'json';
 }
 
@@ -197,16 +209,56 @@ export function contactsIn(channel: string, text: string, { country }: Reading):
   ];
 }
 
+const signsOf = (text: string): string => text.replaceAll(/[.,:()\s]/g, '').toUpperCase();
+
+/** Signs and words of currencies, and the code of each. */
+const CURRENCIES = new Map(
+  Object.entries(NAMES.currencies).flatMap(([code, signs]) =>
+    words(signs).map((sign) => [signsOf(sign), code]),
+  ),
+);
+const CODES = new Set(Intl.supportedValuesOf('currency'));
+
+/** Stands for a sign of several currencies. */
+export const undefinedCurrency = '?';
+
+const currencyOf = (text: string): string | undefined =>
+  CURRENCIES.get(signsOf(text)) ?? (CODES.has(signsOf(text)) ? signsOf(text) : undefined);
+
+/** Whether a word of a header is a currency: a code is written in capitals. */
+export const isCurrency = (word: string): boolean =>
+  CURRENCIES.has(signsOf(word)) || (word === word.toUpperCase() && currencyOf(word) !== undefined);
+
+/** The currency in the name of a column: `Precio (US$)` is USD. */
+export const currencyNamed = (header: string): string | undefined =>
+  header
+    .split(/[\s()[\]]+/)
+    .filter(isCurrency)
+    .map(currencyOf)[0];
+
+/** The code that the text means in a closed list. */
+export function codeOf({ codes }: Field, text: string): string | undefined {
+  // A language may have its country behind it: es-pe, Español (Perú). A negative number is no code: of WooCommerce, -1 is a draft.
+  const name = text.startsWith('-')
+    ? text
+    : folded(codes.pt ? text.replace(/^([a-z]{2})[-_]\w+$|\s*\(.*\)$/i, '$1') : text);
+  return Object.entries(codes).find(([code, names]) => folded(code) === name || names.includes(name))?.[0];
+}
+
 /** The value of a cell that is not empty. @throws CellError */
-export function cellValue({ kind, codes }: Field, text: string, { mark }: Reading): unknown {
+export function cellValue(field: Field, text: string, { mark }: Reading): unknown {
+  const { kind, codes } = field;
   switch (kind) {
     case 'choice': {
-      // A language may have its country behind it: es-pe, Español (Perú).
-      const name = folded(codes.pt ? text.replace(/^([a-z]{2})[-_]\w+$|\s*\(.*\)$/i, '$1') : text);
-      const known = Object.entries(codes).find(
-        ([code, names]) => folded(code) === name || names.includes(name),
-      );
-      return known?.[0] ?? text.toLowerCase();
+      const code = codeOf(field, text);
+      if (code === undefined) throw new CellError(`is none of ${Object.keys(codes).join(', ')}: "${text}"`);
+      return code;
+    }
+    case 'currency': {
+      const code = CURRENCIES.get(/^\p{L}+$/u.test(text) ? '' : signsOf(text)) ?? text;
+      if (code.length !== 3 || /\p{Sc}/u.test(code))
+        throw new CellError(`is not the code of a currency: "${text}". Write three letters, such as USD`);
+      return code;
     }
     case 'number':
     case 'integer':

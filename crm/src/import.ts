@@ -3,13 +3,13 @@ import type { CountryCode } from 'libphonenumber-js/max';
 import { type CatalogProductCreate, CrmError, type CustomerCreate } from '../../client/src/index.ts';
 import { differences, hasVariants, productsByCode } from './catalog.ts';
 import { printable } from './cells.ts';
-import { type Body, RowError } from './columns.ts';
+import { type Body, RowError, type SkippedCell, withSafeStatus } from './columns.ts';
 import { CommandError, type Context, isRejection } from './context.ts';
 import type { Importable } from './document.ts';
 import { applyChanges, changesOf, type Edited, identityReader, withCustomers } from './edited.ts';
 import { inOrder } from './in-order.ts';
 import { changeLines, reportEmptyRows, startProgress, thousands } from './progress.ts';
-import { openRejections, type Rejection } from './rejections.ts';
+import { openRejections, type Rejection, skippedCells } from './rejections.ts';
 import { checker, contactKeys } from './rules.ts';
 import { inspect, type Row, type Source } from './source.ts';
 import {
@@ -76,7 +76,7 @@ async function resumable(
 }
 
 /** What became of a row. */
-type Result = Exclude<keyof typeof NO_ROWS, 'rejected' | 'with a skipped contact'>;
+type Result = Exclude<keyof typeof NO_ROWS, 'rejected' | 'with a skipped contact' | 'with a skipped value'>;
 
 /** In the order in which they are shown. */
 const NO_ROWS = {
@@ -89,18 +89,13 @@ const NO_ROWS = {
   'not compared': 0,
   rejected: 0,
   'with a skipped contact': 0,
+  'with a skipped value': 0,
 };
 
 /** `text` is what a dry run prints. */
 type Outcome =
   | { rejection: Rejection }
-  | { result: Result; replayed?: string; skipped: string[]; text?: string };
-
-/** The rejection that stands for contacts of a row that was imported without them. */
-const skippedContacts = (skipped: readonly string[]): Rejection => ({
-  code: 'CONTACT_SKIPPED',
-  message: `imported without a contact: ${skipped.join('; ')}`,
-});
+  | { result: Result; replayed?: string; skipped: SkippedCell[]; text?: string };
 
 /**
  * Returns what runs work in the order of the file where rows have a contact in common: the first row gets it.
@@ -202,7 +197,7 @@ export async function importFile(
   if (options.dryRun) for (const doubt of table.doubts) errors.write(`${doubt}\n`);
   else if (!state && !(await confirmTable(context, table, asked))) return 0;
 
-  const counts: Record<keyof typeof NO_ROWS, number> = { ...NO_ROWS, ...state?.counts };
+  const counts: Counts = { ...NO_ROWS, ...state?.counts };
   const replays = state?.replays ?? [];
   let settled = state?.rows ?? 0;
   const already = settled;
@@ -247,10 +242,10 @@ export async function importFile(
   }
   async function work({ row, number, edited }: Item): Promise<Outcome> {
     let body: Body = {};
-    const skipped: string[] = [];
+    const skipped: SkippedCell[] = [];
     try {
       const identity = identify(row);
-      body = identity ? toEdit(row) : toBody(row, skips ? skipped : undefined);
+      body = identity ? toEdit(row) : withSafeStatus(toBody(row, skips ? skipped : undefined), skipped);
       check?.(body, row.line, { isUpdate: identity !== undefined });
       if (typeof body.externalReferenceCode !== 'string') withoutCode += 1;
       if (edited) {
@@ -299,8 +294,9 @@ export async function importFile(
             output.write(outcome.text);
           if (outcome.replayed) replays.push({ line: row.line, id: outcome.replayed });
           if (outcome.skipped.length > 0) {
-            counts['with a skipped contact'] += 1;
-            await rejections.add(row, skippedContacts(outcome.skipped));
+            const rejection = skippedCells(outcome.skipped);
+            counts[`with a skipped ${rejection.code === 'CELL_SKIPPED' ? 'value' : 'contact'}`] += 1;
+            await rejections.add(row, rejection);
           }
         }
         progress.update({ done: row.line, total: source.lines, rows: settled, counts: shown() });
@@ -334,17 +330,20 @@ export async function importFile(
     );
   reportEmptyRows(errors, source);
   reportRejections(errors, rejections.path, counts);
-  return counts.rejected + counts['with a skipped contact'] + archived;
+  return counts.rejected + skippedIn(counts) + archived;
 }
 
-function reportRejections(
-  errors: Context['errors'],
-  path: string,
-  { rejected, 'with a skipped contact': skipped }: Record<keyof typeof NO_ROWS, number>,
-): void {
+type Counts = Record<keyof typeof NO_ROWS, number>;
+
+const skippedIn = (counts: Counts): number =>
+  counts['with a skipped contact'] + counts['with a skipped value'];
+
+function reportRejections(errors: Context['errors'], path: string, counts: Counts): void {
+  const { rejected } = counts;
+  const skipped = skippedIn(counts);
   if (rejected > 0) errors.write(`Rejected rows, with the reasons: ${path} (${thousands(rejected)}).\n`);
   if (skipped > 0)
     errors.write(
-      `Skipped contacts, with the reasons: ${path} (${thousands(skipped)} rows). Correct them, and import that file with --update.\n`,
+      `Skipped cells, with the reasons: ${path} (${thousands(skipped)} rows). Correct them, and import that file with --update.\n`,
     );
 }

@@ -11,9 +11,12 @@ const PRODUCTS = Object.entries(NAMES.exports).map(([name, { signs = '', ...fiel
   fields: Object.entries(fields).map(([field, names]) => ({ field, pattern: whole(names) })),
 }));
 
-/** Numbers and addresses that are not the person's. */
+/** Numbers and addresses that are not the person's, or no contacts at all. */
 const OF_OTHERS =
-  /fax|owner|propietario|proprietario|responsab|responsav|assistant|asistente|assistente|manager|pager|telex|callback|isdn|radio|tty|companymainphone|centralita|recordid|^id$/;
+  /fax|owner|propietari|proprietari|duen[oa]|^dono|donodo|responsab|responsav|responsible|assistant|asistente|assistente|manager|gerente|vended[oe]r|asesor|assessor|ejecutiv|executiv|agente|atendente|consultor|encargad|asignad|atribuid|assigned|assignee|seller|salesrep|sdr|createdby|modifiedby|creadopor|modificadopor|criadopor|modificadopor|pager|telex|callback|isdn|radio|tty|companymainphone|centralita|recordid|displayname$|label$|type$|tipo$|^id$/;
+
+/** Whether a column is of somebody else than the person of its row, such as the owner of the lead. */
+export const isOfOthers = (header: string): boolean => OF_OTHERS.test(folded(header));
 
 function whole(patterns: string): RegExp {
   return RegExp(`^(?:${patterns.replaceAll(' ', '|')})$`);
@@ -30,6 +33,6 @@ export function recognize(header: readonly string[]): Known | undefined {
   );
   const fieldOf = (column: string) =>
     product?.fields.find(({ pattern }) => pattern.test(folded(column)))?.field ??
-    (OF_OTHERS.test(folded(column)) ? '' : undefined);
+    (isOfOthers(column) ? '' : undefined);
   return product && { name: product.name, fieldOf };
 }

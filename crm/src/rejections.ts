@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { CrmError } from '../../client/src/index.ts';
 import { csvLine, fromCell, toCell } from './cells.ts';
-import { isRejections, REJECTION_COLUMNS, RowError } from './columns.ts';
+import { isRejections, REJECTION_COLUMNS, RowError, type SkippedCell } from './columns.ts';
 import type { Row, Source } from './source.ts';
 
 /** Why a row was rejected. */
@@ -21,6 +21,18 @@ export function rejectionOf(
   const message = said.length > 0 ? said.join('; ') : error.message;
   const customerId = error.is('CUSTOMER_CONTACT_CONFLICT') ? error.details[0]?.customerId : undefined;
   return { code, message, ...(customerId !== undefined && { customerId }) };
+}
+
+/** The rejection that stands for cells without which a row was written. */
+export function skippedCells(skipped: readonly SkippedCell[]): Rejection {
+  const isContact = skipped.some(({ field }) => field.startsWith('contacts.'));
+  const messages = skipped.map(({ field, message }) =>
+    field === 'status' ? `${message}; a new product is a draft` : message,
+  );
+  return {
+    code: isContact ? 'CONTACT_SKIPPED' : 'CELL_SKIPPED',
+    message: `imported without a ${isContact ? 'contact' : 'value'}: ${messages.join('; ')}`,
+  };
 }
 
 /** `leads.csv` → `leads.rejected.csv` */

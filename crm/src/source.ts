@@ -168,6 +168,47 @@ export async function inspect(
   };
 }
 
+type RawRow = { record: string[]; raw: string };
+
+const LINE_END = /\r*\n|\r/;
+
+/** Whether the lines of a cell are rows: as many cells in each as in the header, and a number or an address among them. */
+function hasRowsInside(cell: string, place: number, width: number, delimiter: string): boolean {
+  const lines = cell.split(LINE_END).map((line) => line.split(delimiter));
+  const isRow = (count: number, index: number): boolean => {
+    const first = index === 0 ? place : 0;
+    const last = index === lines.length - 1 ? place : width - 1;
+    return count === last - first + 1;
+  };
+  return (
+    lines.every((parts, index) => isRow(parts.length, index)) &&
+    lines
+      .flat()
+      .slice(1)
+      .some((part) => /\d{3}|\S@\S/.test(part))
+  );
+}
+
+/**
+ * Whether a quote in the row was opened and never closed, and so took the rows behind it into its cell: it ends at the next quote,
+ * wherever that is. A quote that is text at the start of a cell is written as three.
+ */
+function hasOpenQuote({ record, raw }: RawRow, width: number, delimiter: string): boolean {
+  return record.some((cell, place) => {
+    if (!LINE_END.test(cell)) return false;
+    const [start = ''] = cell.slice(1).split(/["\r\n]/);
+    if (cell.startsWith('"') && !raw.includes(`"""${start}`)) return true;
+    return record.length === width
+      ? width > 1 && hasRowsInside(cell, place, width, delimiter)
+      : cell.includes(delimiter);
+  });
+}
+
+const openQuote = (path: string, line: number): CommandError =>
+  new CommandError(
+    `${path} is not valid CSV: the row that begins in line ${line} has a quote that is never closed. Close it, or double it if it is text.`,
+  );
+
 async function* csvRows(source: Source): AsyncGenerator<Row> {
   const { path, encoding, delimiter, lines } = source;
   let next = 1;
@@ -182,26 +223,30 @@ async function* csvRows(source: Source): AsyncGenerator<Row> {
     relax_quotes: true,
     skip_empty_lines: true,
     max_record_size: MAX_RECORD_CHARACTERS,
-    on_record: (cells, { empty_lines }) => {
+    raw: true,
+    on_record: (row, { empty_lines }) => {
+      // With `raw`, a record has its cells inside, which the types do not say.
+      const { record } = row as unknown as RawRow;
       starts.push(next + empty_lines);
-      next += cells.reduce((sum, cell) => sum + cell.split('\n').length - 1, 1);
-      return cells;
+      next += record.reduce((sum, cell) => sum + cell.split('\n').length - 1, 1);
+      return row;
     },
   });
+  let width = 0;
   const input = Readable.from(textOf(path, encoding));
   input.on('error', (error) => parser.destroy(error));
   try {
-    for await (const cells of input.pipe(parser) as AsyncIterable<string[]>) {
+    for await (const { record: cells, raw } of input.pipe(parser) as AsyncIterable<RawRow>) {
       const line = starts.shift() ?? next;
       if (line === 1 && /^sep=.?$/i.test(cells.join(''))) continue;
+      width ||= cells.length;
+      if (hasOpenQuote({ record: cells, raw }, width, delimiter)) throw openQuote(path, line);
       if (cells.every((cell) => cell.trim() === '')) source.emptyRows += 1;
       else yield { line, cells };
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    throw new CommandError(
-      `${path} is not valid CSV: the row that begins in line ${next + parser.info.empty_lines} has a quote that is never closed. Close it, or double it if it is text.`,
-    );
+    throw openQuote(path, next + parser.info.empty_lines);
   } finally {
     input.destroy();
   }

@@ -1,11 +1,11 @@
 import { type CatalogProduct, type CatalogProductCreate, CrmError } from '../../client/src/index.ts';
 import { differences, hasVariants, productsByCode } from './catalog.ts';
 import { printable } from './cells.ts';
-import { type Body, RowError, writableOf } from './columns.ts';
+import { type Body, RowError, type SkippedCell, withSafeStatus, writableOf } from './columns.ts';
 import { CommandError, type Context, confirm, isRejection } from './context.ts';
 import { inOrder } from './in-order.ts';
 import { changeLines, reportEmptyRows, startProgress, thousands } from './progress.ts';
-import { openRejections, type Rejection } from './rejections.ts';
+import { openRejections, type Rejection, skippedCells } from './rejections.ts';
 import { checker } from './rules.ts';
 import { inspect, type Row } from './source.ts';
 import { confirmTable, openTable } from './table.ts';
@@ -22,7 +22,13 @@ export type SyncOptions = {
 type Outcome =
   | { rejection: Rejection }
   | { result: 'left alone' }
-  | { result: 'created' | 'changed' | 'unchanged'; code: string; changes: Body; product?: CatalogProduct };
+  | {
+      result: 'created' | 'changed' | 'unchanged';
+      code: string;
+      changes: Body;
+      product?: CatalogProduct;
+      skipped: SkippedCell[];
+    };
 
 /** How many rejections a dry run shows; the file has all. */
 const SHOWN = 5;
@@ -48,12 +54,21 @@ export async function syncProducts(context: Context, path: string, options: Sync
   const byCode = await productsByCode(context);
   const check = checker('products', { isOnce: false });
   const inFile = new Set<string>();
-  const counts = { created: 0, changed: 0, unchanged: 0, 'left alone': 0, rejected: 0 };
+  const created = new Set<string>();
+  const counts = {
+    created: 0,
+    changed: 0,
+    unchanged: 0,
+    'left alone': 0,
+    rejected: 0,
+    'with a skipped value': 0,
+  };
   let unread = 0;
   async function work(row: Row): Promise<Outcome> {
     let body: Body = {};
+    const skipped: SkippedCell[] = [];
     try {
-      const { variants, ...fields } = read(row);
+      const { variants, ...fields } = read(row, skipped);
       body = writableOf(fields, 'products');
       const code = body.externalReferenceCode;
       if (typeof code !== 'string') return { result: 'left alone' };
@@ -65,17 +80,19 @@ export async function syncProducts(context: Context, path: string, options: Sync
       if (!product) {
         if (body.title === undefined) return rejected('VALIDATION_FAILED', 'no title');
         body = withoutNulls(writableOf({ ...body, ...(variants !== undefined && { variants }) }, 'products'));
+        body = withSafeStatus(body, skipped);
         if (options.dryRun) check(body, row.line);
         else await crm.products.create(body as CatalogProductCreate, { signal });
-        return { result: 'created', code, changes: body };
+        created.add(code);
+        return { result: 'created', code, changes: body, skipped };
       }
       if (!hasVariants(product, variants))
         return rejected('VARIANTS_DIFFER', 'variants are changed in the dashboard');
       body = differences(product, body);
-      if (Object.keys(body).length === 0) return { result: 'unchanged', code, changes: body };
+      if (Object.keys(body).length === 0) return { result: 'unchanged', code, changes: body, skipped };
       if (options.dryRun) check(body, row.line, { isUpdate: true });
       else await crm.products.update(product.id, body, { signal });
-      return { result: 'changed', code, changes: body, product };
+      return { result: 'changed', code, changes: body, product, skipped };
     } catch (error) {
       if (error instanceof RowError && error.path === undefined) unread += 1;
       if (error instanceof RowError || isRejection(error))
@@ -104,6 +121,10 @@ export async function syncProducts(context: Context, path: string, options: Sync
           counts[outcome.result] += 1;
           if (options.dryRun && 'code' in outcome)
             output.write(changeLines(outcome.code, outcome.changes, outcome.product));
+          if ('skipped' in outcome && outcome.skipped.length > 0) {
+            counts['with a skipped value'] += 1;
+            await rejections.add(row, skippedCells(outcome.skipped));
+          }
         }
         progress.update({ done: row.line, total: source.lines, rows: settled, counts });
       },
@@ -120,8 +141,12 @@ export async function syncProducts(context: Context, path: string, options: Sync
   reportEmptyRows(errors, source);
   if (counts['left alone'] > 0)
     errors.write(`${thousands(counts['left alone'])} rows without a code were left alone.\n`);
-  if (counts.rejected > 0)
-    errors.write(`Rejected rows, with the reasons: ${rejections.path} (${thousands(counts.rejected)}).\n`);
+  const named = counts.rejected + counts['with a skipped value'];
+  if (named > 0)
+    errors.write(
+      `Rejected rows and skipped values, with the reasons: ${rejections.path} (${thousands(named)}).\n`,
+    );
+  const twice = options.dryRun || created.size === 0 ? 0 : await reportTwice(context, created);
 
   const gone = [...byCode].filter(([code]) => !inFile.has(code)).flatMap(([, products]) => products);
   if (gone.length > 0) {
@@ -135,7 +160,19 @@ export async function syncProducts(context: Context, path: string, options: Sync
       isEmptyFile: inFile.size === 0,
       unread,
     });
-  return counts.rejected;
+  return named + twice;
+}
+
+/** Another sync at the same time creates the same products. @returns how many codes have several products now */
+async function reportTwice(context: Context, created: ReadonlySet<string>): Promise<number> {
+  const twice = [...(await productsByCode(context))].filter(
+    ([code, products]) => created.has(code) && products.length > 1,
+  );
+  for (const [code, products] of twice)
+    context.errors.write(
+      `Code ${printable(code)} has ${products.length} products now, because another program created it at the same time: archive all but one of ${products.map(({ id }) => id).join(', ')}.\n`,
+    );
+  return twice.length;
 }
 
 /** A new product has nothing to clear. */

@@ -10,9 +10,11 @@ import {
   doubtOf,
   errorSpeaker,
   mapColumns,
+  productsLeftOut,
   type RowError,
   requireFields,
   requireHeader,
+  type SkippedCell,
   survey,
   writableOf,
 } from './columns.ts';
@@ -30,10 +32,10 @@ export type Table = {
   /** Sentences about columns that fill no field, although they have contacts. */
   doubts: string[];
   rows: AsyncGenerator<Row>;
-  /** All that the row says. @throws RowError */
-  read: (row: Row) => Body;
-  /** What of it can be written. Contacts that are none go to `skipped`, if the row has another one. @throws RowError */
-  toBody: (row: Row, skipped?: string[]) => Body;
+  /** All that the row says; cells that mean nothing go to `skipped`. @throws RowError */
+  read: (row: Row, skipped?: SkippedCell[]) => Body;
+  /** What of it can be written. @throws RowError */
+  toBody: (row: Row, skipped?: SkippedCell[]) => Body;
   /** The same of a row of an export, where an empty cell clears its field. @throws RowError */
   toEdit: (row: Row) => Body;
   /** Why the row is rejected, in the words of whoever wrote the file. `body` is what was sent or checked. */
@@ -91,7 +93,8 @@ export async function openTable(
       throw new CommandError(`This is an export of ${known}: use crm import customers.`);
   }
   const columns = options.columns ?? mapColumns(header, map, resource, surveyed);
-  const doubts = resource === 'customers' ? contactsLeftOut(columns, surveyed) : [];
+  const leftOut = resource === 'customers' ? contactsLeftOut : productsLeftOut;
+  const doubts = leftOut(columns, surveyed);
   const isOwn = ['id', 'createdAt', 'updatedAt'].every((name) => header.includes(name));
   if (isTable) {
     const { path, encoding, delimiter } = source;

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import fastify from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LISTS } from '../../test/support/operations.ts';
@@ -64,6 +64,46 @@ test('an export has every row once, although rows move between its pages', async
   const lines = stdout.trim().split('\n');
   expect(lines.sort()).toEqual(ids.map((id) => JSON.stringify({ id })).sort());
   expect(pages).toBe(4);
+});
+
+test('an export has every row once, although the list changes during every walk', async () => {
+  const rows = Array.from({ length: 450 }, (_, index) => ({
+    id: String(index),
+    createdAt: new Date(Date.UTC(2026, 0, 1) + index).toISOString(),
+  }));
+  const app = fastify();
+  app.get<{ Querystring: Record<string, string> }>('/v1/team', ({ query }) => {
+    const { offset = 0, createdSince = '', createdBefore = '9' } = query;
+    // Whoever reads a page finds the last row in front.
+    rows.unshift(...rows.splice(-1));
+    const found = rows.filter(({ createdAt }) => createdAt >= createdSince && createdAt < createdBefore);
+    const data = found.slice(Number(offset), Number(offset) + 100);
+    return { data, pagination: { limit: 100, offset: Number(offset), total: found.length } };
+  });
+  const { origin } = await listen({ app });
+  onTestFinished(() => app.close());
+  const run = await crm(['export', 'team', '--format', 'ndjson'], { url: origin, key: 'key' });
+  expect(run.code).toBe(0);
+  const ids = run.stdout
+    .trim()
+    .split('\n')
+    .map((line) => Number(JSON.parse(line).id));
+  expect(ids.sort((one, other) => one - other)).toEqual(rows.map((_, index) => index));
+});
+
+test('of two syncs at once, one says which products exist twice', async () => {
+  const agency = await service.agency();
+  const path = file('twice.csv');
+  const rows = Array.from({ length: 200 }, (_, index) => `T-${index},Tour ${index}`);
+  await writeFile(path, ['externalReferenceCode,title', ...rows].join('\n'));
+  await copyFile(path, file('again.csv'));
+  const runs = await Promise.all(
+    [path, file('again.csv')].map((one) => crm(['sync', 'products', one, '--yes'], at(agency))),
+  );
+  const { pagination } = (await agency.get('/v1/catalog/products')).body;
+  expect(runs.some(({ code }) => code === 2)).toBe(pagination.total > rows.length);
+  const said = runs.map(({ stderr }) => stderr).join('');
+  expect(said.includes('created it at the same time')).toBe(pagination.total > rows.length);
 });
 
 describe('crm sync products', () => {

@@ -194,7 +194,11 @@ describe('an export of another product', () => {
   });
 
   test('imported as a catalog is rejected', async () => {
-    const run = await importOf('Record ID,First Name,Email\n1,Ana,ana@example.com\n', [], 'products');
+    const run = await importOf(
+      'Record ID,First Name,Email,Lifecycle Stage\n1,Ana,ana@example.com,lead\n',
+      [],
+      'products',
+    );
     expect(run).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('HubSpot contacts: use crm import customers'),
@@ -555,4 +559,135 @@ test('an import of rows whose records were archived since says which, and ends w
   expect(stderr).toContain(`line 3: created before as ${data[0].id}, which is archived.`);
   expect(stderr).toMatch(/2 created before\./);
   expect(code).toBe(2);
+});
+
+describe('what a file would lose in silence', () => {
+  const HEAD = 'Nombre,whatsapp,Notas';
+  test.each([
+    [
+      'in the last column',
+      `${HEAD}\nAna,+51987654301,"quiere Cusco\nEva,+51987654302,\nLuz,+51987654303,5" de TV\n`,
+      2,
+    ],
+    ['in the first column', `${HEAD}\nAna,+51987654301,\n"Eva,+51987654302,\nLuz",+51987654303,\n`, 3],
+    [
+      'before a quote in a later cell',
+      `${HEAD}\nAna,+51987654301,"a\nEva,+51987654302,"b"\nLuz,+51987654303,\n`,
+      2,
+    ],
+    [
+      'in a file with semicolons',
+      `Nombre;whatsapp;Notas\n"Ana;+51987654301;x\nEva;+51987654302;"y\nLuz;+51987654303;z"\n`,
+      2,
+    ],
+  ])(
+    'a quote that is opened and not closed, %s: the file is rejected with its line',
+    async (_where, text, line) => {
+      const run = await importOf(text);
+      expect(run).toMatchObject({ code: 1, data: [] });
+      expect(run.stderr).toContain(`the row that begins in line ${line} has a quote that is never closed`);
+    },
+  );
+
+  test('texts of several lines and quotes that are text are imported as they are', async () => {
+    const { data, code } = await importOf(
+      `${HEAD}\nAna,+51987654301,"Hola,\nsomos dos, y queremos ir"\nEva,+51987654302,"""Cusco""\nen julio, 999 soles"\nLuz,+51987654303,TV de 5" y más\n`,
+    );
+    expect(code).toBe(0);
+    expect(data.map(({ summary }: { summary: string }) => summary)).toEqual([
+      'Hola,\nsomos dos, y queremos ir',
+      '"Cusco"\nen julio, 999 soles',
+      'TV de 5" y más',
+    ]);
+  });
+
+  test.each([
+    'Record Id,First Name,Last Name,Email,Contact Owner,Mailing City',
+    'Nombre,Apellido,Propietario del contacto,Correo,Ciudad,Estado',
+    'First Name,Last Name,Email Address,Mobile Phone,City,Tags',
+    'Nombre,Número,Correo,Ciudad,Etiquetas,Notas',
+    'Nombre,Dirección de correo electrónico,Teléfono,Ciudad,Etiquetas,Notas',
+  ])('%s: common names are no export of another product', async (header) => {
+    const { stderr } = await importOf(`${header}\nAna,,,,,\n`);
+    expect(stderr).not.toContain('This is an export of');
+  });
+
+  test('a column of a recognized export that its product does not have is a guess like in any other file', async () => {
+    const { stderr, data } = await importOf(
+      'nome;pushname;jid;Ciudad;Idioma\nAna;ana;51987654321@s.whatsapp.net;Lima;Español\n',
+    );
+    expect(stderr).toMatch(/Idioma\s+→\s+preferredLanguage \?/);
+    expect(data).toMatchObject([{ firstName: 'Ana', city: 'Lima', preferredLanguage: 'es' }]);
+  });
+
+  test('the address of an owner is nobody else’s, and no advice says to map it', async () => {
+    const { stderr, data } = await importOf(
+      'Nombre,Correo,Propietario,E-mail del vendedor,Dono\nAna,ana@example.com,marta@agency.example,marta@agency.example,marta@agency.example\n',
+    );
+    expect(stderr).not.toContain('has addresses');
+    expect(data.map(contactsOf)).toEqual([['email ana@example.com']]);
+  });
+
+  test('a value that a closed list does not have is skipped and named; its row is imported', async () => {
+    const people = await importOf(
+      'Nombre,Correo,Idioma\nAna,ana@example.com,es\nEva,eva@example.com,Quechua\n',
+    );
+    expect(people).toMatchObject({ code: 2, lines: ['3 CELL_SKIPPED'] });
+    expect(people.rejected).toContain('is none of es, pt, en: ""Quechua""');
+    expect(people.data).toMatchObject([{ firstName: 'Ana' }, { firstName: 'Eva', preferredLanguage: null }]);
+    const catalog = await importOf(
+      'Producto,Gama,Estado\nA,premium,Activo\nB,lujo,Consultar\n',
+      [],
+      'products',
+    );
+    expect(catalog.lines).toEqual(['3 CELL_SKIPPED']);
+    expect(catalog.data).toMatchObject([
+      { title: 'A', status: 'active' },
+      { title: 'B', budgetTier: null, status: 'draft' },
+    ]);
+  });
+
+  test.each([
+    ['Precio (US$)', 'USD'],
+    ['Precio en dólares', 'USD'],
+    ['Preço (R$)', 'BRL'],
+    ['Precio AR$', 'ARS'],
+    ['Precio S/', 'PEN'],
+    ['Price CHF', 'CHF'],
+  ])('the currency in the name %s of a column is %s', async (header, currency) => {
+    const { data } = await importOf(`Producto;${header}\nA;1450\n`, [], 'products');
+    expect(data).toMatchObject([{ fromPrice: 1450, currency }]);
+  });
+
+  test('a sign is no code of a currency', async () => {
+    const { data, rejected } = await importOf(
+      'title;fromPrice;Moneda\nA;1;AR$\nB;2;R$\nC;3;$\nD;4;USD\n',
+      [],
+      'products',
+    );
+    expect(data).toMatchObject([{ currency: 'ARS' }, { currency: 'BRL' }, { currency: 'USD' }]);
+    expect(rejected).toContain('is not the code of a currency: ""$"". Write three letters, such as USD');
+  });
+
+  test.each([
+    [
+      'Producto;Precio USD;Precio PEN\nA;100;380\n',
+      'have prices in 2 currencies: use --map "Precio USD=fromPrice"',
+    ],
+    ['Producto;Precio ($)\nA;100\n', 'does not say which currency'],
+    ['Producto;Precio venta final\nA;100\n', 'has prices, and fills no field'],
+    ['Producto;Precio USD;Visible en web\nA;100;a veces\n', 'may say what is on sale, and fills no field'],
+  ])('a catalog is not imported without a question: %j', async (text, message) => {
+    const run = await importOf(text, [], 'products');
+    expect(run).toMatchObject({ code: 1, data: [] });
+    expect(run.stderr).toContain(message);
+  });
+
+  test.each(['Published', 'Activo', 'Estado', 'Disponible'])(
+    'column %s says what is on sale',
+    async (header) => {
+      const { data } = await importOf(`Producto,${header}\nA,1\nB,0\nC,-1\n`, [], 'products');
+      expect(data).toMatchObject([{ status: 'active' }, { status: 'paused' }, { status: 'draft' }]);
+    },
+  );
 });
