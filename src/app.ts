@@ -76,7 +76,7 @@ export async function buildApp(options: AppOptions) {
       limitRate(agents, rateLimit);
       // Before the body is parsed, a message counts as a read, as most are.
       rejectFloods(agents, db, () => true);
-      agents.register(mcpRoutes, { app, document, canWrite: mcp === 'write', publicUrl });
+      agents.register(mcpRoutes, { app, document, canWrite: mcp === 'write' });
       done();
     });
   if (files) app.register(downloadRoutes, { db, ...files });

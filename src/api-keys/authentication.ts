@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance, FastifyPluginCallback, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
 import { ApiError, type ErrorValues } from '../contract/errors.ts';
 import type { ResourceName } from '../contract/resources.ts';
 import { type Database, type OrganizationScope, scopeTo } from '../db/index.ts';
@@ -44,30 +44,25 @@ const ACCESS_ERRORS = { read: 'KEY_READ_ONLY', create: 'KEY_CREATE_ONLY' } as co
 
 const METHODS = { read: ['GET', 'HEAD'], create: ['POST'] };
 
-/** Undefined if the access of the key includes the method. */
-export function accessError(key: KnownKey | undefined, method: string): ApiError | undefined {
-  const access = key?.access ?? 'read';
+type Operation = { method: string; resource: ResourceName | undefined };
+
+/** Why the key may not use the operation. A limited key has no access to a route without a resource. */
+export function accessError(
+  key: KnownKey | undefined,
+  { method, resource }: Operation,
+): ApiError | undefined {
+  const { access = 'read', resources = [] } = key ?? {};
+  if (resources !== null && (resource === undefined || !resources.includes(resource)))
+    return new ApiError('KEY_RESOURCE_NOT_ALLOWED', { resource: resource ?? 'this path', resources });
   return access === 'write' || METHODS[access].includes(method)
     ? undefined
     : new ApiError(ACCESS_ERRORS[access]);
 }
 
-/** A limited key has no access to a route without a resource. */
-export const hasAccess = (key: KnownKey | undefined, resource: ResourceName | undefined): boolean =>
-  key !== undefined &&
-  (key.resources === null || (resource !== undefined && key.resources.includes(resource)));
-
-function rejectionFor({ apiKey, method, routeOptions }: FastifyRequest): ApiError | undefined {
-  const { resource } = routeOptions.config;
-  if (hasAccess(apiKey, resource)) return accessError(apiKey, method);
-  return new ApiError('KEY_RESOURCE_NOT_ALLOWED', {
-    resource: resource ?? 'this path',
-    resources: apiKey?.resources ?? [],
-  });
-}
-
 export function rejectBeyondKey(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, _reply, done) => done(rejectionFor(request)));
+  app.addHook('onRequest', ({ apiKey, method, routeOptions: { config } }, _reply, done) =>
+    done(accessError(apiKey, { method, resource: config.resource })),
+  );
 }
 
 /** Registers routes for keys with access to the resource. */

@@ -80,7 +80,11 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest): ApiEr
 export const beforeWrites = (error: unknown): unknown =>
   isDatabaseError(error) ? serviceUnavailable(error) : error;
 
-export const routeNotFound = (): ApiError => new ApiError('ROUTE_NOT_FOUND', 'unknown');
+/** Hosts of agents look for OAuth where a request without a key is rejected. */
+const OAUTH = /^\/(?:register|\.well-known\/(?:oauth|openid)-[\w/-]*)$/;
+
+export const routeNotFound = ({ url }: FastifyRequest): ApiError =>
+  new ApiError('ROUTE_NOT_FOUND', OAUTH.test(url) ? 'oauth' : 'unknown');
 
 export function handleErrors(app: FastifyInstance): void {
   app.decorateRequest('rejected', undefined);
@@ -108,7 +112,7 @@ export function handleErrors(app: FastifyInstance): void {
       );
     sendError(reply, response);
   });
-  app.setNotFoundHandler((_request, reply) => sendError(reply, routeNotFound()));
+  app.setNotFoundHandler((request, reply) => sendError(reply, routeNotFound(request)));
 }
 
 /** For `frameworkErrors`: requests that fail before routing, so that no hook has run. */

@@ -58,7 +58,7 @@ export function createHttpServer(options: HttpServerOptions) {
     const { httpVersion, headers, rawHeaders } = request.raw;
     if (rawHeaders.length > 2 * MAX_HEADERS) return done(tooManyHeaders());
     if (httpVersion === '1.1' && headers.host === undefined) return done(hasNoHost());
-    done(request.is404 ? routeNotFound() : undefined);
+    done(request.is404 ? routeNotFound(request) : undefined);
   });
   sendConditionally(app);
   endConnections(app, lingering);

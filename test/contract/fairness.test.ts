@@ -78,7 +78,7 @@ test('while writes of an organization wait for a locked row, its reads and other
 
 test.each([
   ['/v1', { method: 'GET', url: '/v1/team' }, { method: 'GET', url: '/v1/customers?limit=none' }],
-  ['/mcp', toolCall('listTeamMembers'), { method: 'POST', url: '/mcp', body: { hello: 1 } }],
+  ['/mcp', toolCall('listTeamMembers'), { method: 'POST', url: '/mcp', body: [] }],
 ] as const)(
   'reads that flood %s are rejected before validation, and counted; writes and other organizations are served',
   async (_api, read, invalid) => {

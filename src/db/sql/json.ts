@@ -9,15 +9,11 @@ export const jsonOf = <T>(text: string): Json<T> => Buffer.from(text) as Json<T>
 
 export const toJson = <T>(value: T): Json<T> => jsonOf(JSON.stringify(value));
 
-export const OPEN_LIST = Buffer.from('{"data":[');
+const OPEN_LIST = Buffer.from('{"data":[');
 const COMMA = Buffer.from(',');
 
-/** `sizes` has the number of bytes of each record. */
-export type ListJson<T> = Json<T> & { readonly sizes: readonly number[] };
-
 /** A response with a list. Its records stay bytes: as text, one character beyond Latin-1 would double a page. */
-export function jsonList<T>(records: readonly Json<unknown>[], end: string): ListJson<T> {
+export function jsonList<T>(records: readonly Json<unknown>[], end: string): Json<T> {
   const parts = records.flatMap((record, index) => (index > 0 ? [COMMA, record] : [record]));
-  const json = Buffer.concat([OPEN_LIST, ...parts, Buffer.from(end)]) as Json<T>;
-  return Object.assign(json, { sizes: records.map(({ length }) => length) });
+  return Buffer.concat([OPEN_LIST, ...parts, Buffer.from(end)]) as Json<T>;
 }
