@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hashKey } from '../src/api-keys/api-key.ts';
-import { findKeys, issueApiKey } from '../src/api-keys/repository.ts';
+import { findKey, issueApiKey } from '../src/api-keys/repository.ts';
 import { type Database, type OrganizationScope, parseJson, type Queries, scopeTo } from '../src/db/index.ts';
 import { readSecret } from '../src/files/secret.ts';
 import type { FileStorage } from '../src/files/storage.ts';
@@ -14,7 +14,7 @@ export type DemoOptions = { db: Database; storage: FileStorage; dataDir: string 
 /** The key that an earlier start stored, if it is valid in this database. */
 async function keptKey(db: Database, path: string): Promise<string | undefined> {
   const key = await readSecret(path);
-  return key && (await findKeys(db, [hashKey(key)])).size > 0 ? key : undefined;
+  return key && (await findKey(db, hashKey(key))) ? key : undefined;
 }
 
 async function keep(path: string, key: string): Promise<void> {

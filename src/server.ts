@@ -101,7 +101,6 @@ async function start(config: Config): Promise<void> {
   });
   closing(db.close);
   const keys = openKeyCache({ db, logger });
-  closing(keys.close);
 
   const files = await openFiles(config, publicUrl);
   closing(files.close);

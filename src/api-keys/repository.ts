@@ -48,42 +48,47 @@ const isActive = and(
 
 const isCurrent = and(isActive, isNull(apiKeys.replacedBy));
 
+const isUsageDue = sql<boolean>`(${apiKeys.lastUsedAt} is null or ${apiKeys.lastUsedAt} < now() - interval '1 minute')`;
+
 const foundFields = {
-  hash: sql<string>`encode(${apiKeys.hash}, 'hex')`,
   id: apiKeys.id,
   organizationId: apiKeys.organizationId,
   access: apiKeys.access,
   resources: apiKeys.resources,
   requestsPerMinute: apiKeys.requestsPerMinute,
   lifetime: sql<number | null>`(extract(epoch from ${apiKeys.expiresAt} - now()) * 1000)::float8`,
+  isUsageDue,
 };
 
-const findStatement = prepared('api_keys.find', ($: Params<{ hashes: readonly string[] }>) =>
+const findStatement = prepared('api_keys.find', ($: Params<{ hash: string }>) =>
   qb
     .select(as(foundFields))
     .from(apiKeys)
     .innerJoin(organizations, eq(organizations.id, apiKeys.organizationId))
-    .where(and(sql`${apiKeys.hash} = any(${$.hashes}::bytea[])`, isActive, isNull(organizations.closedAt))),
+    .where(and(eq(apiKeys.hash, $.hash), isActive, isNull(organizations.closedAt))),
 );
 
 /** An unknown value, of a newer release, gives the least access. */
 const Access = ApiKey.shape.access.catch('read');
 
-/** The active keys of open organizations by hash, with their remaining lifetime in milliseconds. */
-export async function findKeys(
-  db: Queries,
-  hashes: readonly string[],
-): Promise<Map<string, { key: KnownKey; lifetime: number }>> {
-  const rows = await db.read(findStatement, { hashes: hashes.map((hash) => `\\x${hash}`) });
-  return new Map(
-    rows.map(({ hash, lifetime, organizationId, access, ...key }) => [
-      hash,
-      {
-        key: { ...key, organizationId: organizationId as OrganizationId, access: Access.parse(access) },
-        lifetime: lifetime ?? Number.POSITIVE_INFINITY,
-      },
-    ]),
-  );
+type FoundKey = {
+  key: KnownKey;
+  /** Milliseconds that the key still lives. */
+  lifetime: number;
+  /** Whether `last_used_at` is older than a minute. */
+  isUsageDue: boolean;
+};
+
+/** The active key of an open organization. */
+export async function findKey(db: Queries, hash: string): Promise<FoundKey | undefined> {
+  const [row] = await db.read(findStatement, { hash: `\\x${hash}` });
+  if (!row) return undefined;
+  const { lifetime, isUsageDue, organizationId, access, ...key } = row;
+  return {
+    key: { ...key, organizationId: organizationId as OrganizationId, access: Access.parse(access) },
+    lifetime: lifetime ?? Number.POSITIVE_INFINITY,
+    isUsageDue,
+  };
 }
 
 export const listApiKeys = defineList(keyView, {
@@ -221,27 +226,14 @@ export const rotateApiKey = (
     return insertKey(within, { ...old, expiresAt: end }, replacedBy);
   });
 
-const usageStatement = prepared(
-  'api_keys.save_usage',
-  ($: Params<{ usage: string }>) => sql`update ${apiKeys} set last_used_at = used.at
-    from jsonb_to_recordset(${$.usage}::jsonb) as used(organization_id uuid, id uuid, at timestamptz, minute timestamptz)
-    where ${apiKeys.organizationId} = used.organization_id and ${apiKeys.id} = used.id
-      and (${apiKeys.lastUsedAt} is null or ${apiKeys.lastUsedAt} < used.minute)`,
+const usageStatement = prepared('api_keys.save_usage', ($: Params<RecordKey>) =>
+  qb
+    .update(apiKeys)
+    .set({ lastUsedAt: sql`now()` })
+    .where(and(keyIs(apiKeys, $), isUsageDue)),
 );
 
-const MINUTE_MS = 60_000;
-const isoAt = (timestamp: number): string => new Date(timestamp).toISOString();
-
 /** Writes `last_used_at` at most once per key and minute, over all instances. */
-export async function saveKeyUsage(
-  db: Queries,
-  usage: Iterable<{ key: KnownKey; at: number }>,
-): Promise<void> {
-  const rows = [...usage].map(({ key, at }) => ({
-    organization_id: key.organizationId,
-    id: key.id,
-    at: isoAt(at),
-    minute: isoAt(at - (at % MINUTE_MS)),
-  }));
-  await db.write(usageStatement, { usage: JSON.stringify(rows) });
+export async function saveKeyUsage(db: Queries, { organizationId, id }: KnownKey): Promise<void> {
+  await db.write(usageStatement, { organizationId, id });
 }

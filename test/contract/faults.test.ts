@@ -111,7 +111,6 @@ test('a key that cannot be looked up is 503 without an unknown outcome, whatever
   const agency = await service.agency();
   const db = ownPool(service, { statementTimeout: 150 });
   const keys = openKeyCache({ db, logger: createLogger('silent') });
-  onTestFinished(keys.close);
   const app = await ownApp(service, { db, keys });
   const release = await lock('api_keys');
   for (const url of ['/v1/customers', '/mcp']) {

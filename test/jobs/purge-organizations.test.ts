@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { hashKey } from '../../src/api-keys/api-key.ts';
-import { findKeys } from '../../src/api-keys/repository.ts';
+import { findKey } from '../../src/api-keys/repository.ts';
 import { type Database, newId } from '../../src/db/index.ts';
 import { diskStorage, type FileStorage, storageKey } from '../../src/files/storage.ts';
 import { createLogger } from '../../src/http/logging.ts';
@@ -117,7 +117,7 @@ describe('an organization that was closed more than 30 days ago', () => {
     expect(hasWord(lines.join(''), WORD)).toBe(false);
     expect(hasWord((await postgresLog(service)) ?? '', WORD)).toBe(false);
     expect((await dashboard.of(agency).get('')).body.error.code).toBe('ORGANIZATION_NOT_FOUND');
-    expect((await findKeys(service.db, [hashKey(agency.key)])).size).toBe(0);
+    expect(await findKey(service.db, hashKey(agency.key))).toBeUndefined();
 
     expect([await dashboard.stored(neighbour), await filesOf(neighbour)]).toEqual(neighbours);
     await reopenOrganization(neighbour.scope);

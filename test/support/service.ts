@@ -71,8 +71,6 @@ export type ServiceOptions = {
   beside?: Pick<Service, 'url' | 'ownerUrl'>;
   /** The clock of the key cache. */
   keyClock?: () => number;
-  /** The clock of the times at which keys were last used. */
-  keyDate?: () => number;
 };
 
 export type Service = {
@@ -119,12 +117,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     // On a slow machine, too, only a statement that never ends is cancelled.
     statementTimeout: 240_000,
   });
-  const keys = openKeyCache({
-    db,
-    logger,
-    ...(options.keyClock && { now: options.keyClock }),
-    ...(options.keyDate && { date: options.keyDate }),
-  });
+  const keys = openKeyCache({ db, logger, ...(options.keyClock && { now: options.keyClock }) });
   const pool = new pg.Pool({ connectionString: database.ownerUrl, max: 2 });
   pool.on('error', () => undefined);
   const now = options.now ?? Date.now;
@@ -157,7 +150,6 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     query: async (text, values) => (await pool.query(text, values)).rows,
     close: async () => {
       await app.close();
-      await keys.close();
       await db.close();
       await pool.end();
       await database.drop();
