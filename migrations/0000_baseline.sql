@@ -433,23 +433,18 @@ end $$;
 create trigger customers_size before insert or update on customers
   for each row execute function public.bound_customer();
 --> statement-breakpoint
--- A merge and an erasure hold their customers' locks exclusively, so a name is read before or after them. An update by another trigger
--- (depth 2) names a customer that its transaction has locked. Fires before the triggers that compare rows, by its name.
+-- A record that names a merged customer gets the one that it became. A merge locks its customers for update: the select waits for it,
+-- and returns the row that it wrote. An update by another trigger (depth 2) names a customer that its transaction has locked. Fires
+-- before the triggers that compare rows, by its name.
 create function public.follow_merge() returns trigger language plpgsql as $$
 declare
-  locked uuid;
   survivor uuid;
 begin
-  if new.customer_id is null or new.customer_id is not distinct from old.customer_id or pg_trigger_depth() > 1 then
-    return new;
-  end if;
-  loop
-    perform pg_advisory_xact_lock_shared(hashtextextended(concat(new.organization_id, new.customer_id), 0));
-    locked := new.customer_id;
+  while new.customer_id is distinct from old.customer_id and pg_trigger_depth() = 1 loop
     select coalesce(merged_into, id) into survivor from public.customers
-    where organization_id = new.organization_id and id = locked;
+    where organization_id = new.organization_id and id = new.customer_id for key share;
     -- Of an unknown customer, the foreign key reports the error.
-    exit when not found or survivor = locked;
+    exit when not found or survivor = new.customer_id;
     new.customer_id := survivor;
   end loop;
   return new;
@@ -459,21 +454,11 @@ end $$;
 create table erasures (
   organization_id uuid not null,
   customer_id uuid not null,
-  erased_at timestamptz(3) default now(),
+  erased_at timestamptz(3) default now() not null,
   erased json not null,
-  same_contacts uuid[],
-  pending_messages integer,
+  same_contacts uuid[] not null,
   constraint erasures_pkey primary key (organization_id, customer_id),
   constraint erasures_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id) on delete cascade
-);
---> statement-breakpoint
--- Files of erased customers that are still in the storage.
-create table erased_files (
-  organization_id uuid not null,
-  id uuid not null,
-  customer_id uuid not null,
-  constraint erased_files_pkey primary key (organization_id, id),
-  constraint erased_files_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id) on delete cascade
 );
 --> statement-breakpoint
 create table searchable_customers (

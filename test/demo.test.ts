@@ -40,7 +40,6 @@ const tables = [
   'quotes',
   'quote_attachments',
   'erasures',
-  'erased_files',
   'idempotency_keys',
 ];
 

@@ -6,12 +6,17 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { customerRecord } from '../src/customers/archived.repository.ts';
+import { scopeTo } from '../src/db/index.ts';
 import { createLogger } from '../src/http/logging.ts';
-import { eraseFiles } from '../src/jobs/erase-files.ts';
+import { ORPHAN_AGE_MS, sweepFiles } from '../src/jobs/sweep-files.ts';
+import { eraseCustomer } from '../src/person/erase.repository.ts';
 import { readDocument } from './support/contract.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
 import { countAtWork, hold } from './support/databases.ts';
+import { ownPool } from './support/instance.ts';
 import { operationsBy, populate, run } from './support/operations.ts';
+import { overlap } from './support/races.ts';
 import { attachment, conversation, customer, message, opportunity, quote } from './support/records.ts';
 import type { Agency } from './support/service.ts';
 import { listen } from './support/socket.ts';
@@ -189,14 +194,7 @@ test('after an erasure no table, file, log line or response has text of the pers
     reads.filter((name) => ofPerson.test(name) && !/totals$|dashboard\/v1\/quotes$/.test(name)),
   );
 
-  // The create, as release 1.0.0 stored it, the opening, and the upload, which is encrypted.
-  await service.query('update idempotency_keys set record_ids = null where record_ids = array[$1::uuid]', [
-    customerId,
-  ]);
-  expect(await erase(agency, { id: customerId })).toMatchObject({
-    status: 200,
-    body: { erased: { replays: 3 } },
-  });
+  expect((await erase(agency, { id: customerId })).status).toBe(200);
 
   expect([...(await inDatabase(service, WORD))]).toEqual([]);
   expect(await inFiles(service.dataDir, WORD)).toEqual([]);
@@ -327,41 +325,34 @@ test('a chat of a number that a PATCH has replaced is exported and erased', asyn
   expect(await left(agency)).toEqual([]);
 });
 
-test('messages that are too many for one transaction are erased before it: until then the erasure is pending, and repeating it continues', async () => {
+test('an erasure has a time limit of its own, above that of a statement', async () => {
   const agency = await service.agency();
-  const ana = await customer(agency, { firstName: word('name') });
-  const chats = await Promise.all(
-    ['whatsapp', 'web'].map((channel) =>
-      conversation(agency, { customerId: ana.id, channel, contact: '+525512345678' }),
-    ),
-  );
+  const { customerId } = await createPerson(agency);
   await service.query(
-    `with sent as (select number, gen_random_uuid() as id from generate_series(1, 6001) number),
-      other as (insert into channel_messages (organization_id, conversation_id, id, arrival, content, direction, message_type)
-        select $1, $3, id, number, $4, 'inbound', 'text' from sent where number <= 10)
-     insert into whatsapp_messages (organization_id, conversation_id, id, arrival, content, direction, message_type)
-     select $1, $2, id, number, $4, 'inbound', 'text' from sent`,
-    [agency.id, chats[0]?.id, chats[1]?.id, word('message')],
+    `create function sleep() returns trigger language plpgsql as 'begin perform pg_sleep(0.7); return new; end';
+     create trigger slow before insert on erasures for each row when (new.customer_id = '${customerId}') execute function sleep()`,
   );
-  const read = async () => (await dashboard.of(agency).get(`/customers/${ana.id}`)).body;
-  const countOf = (body: { erased: { messages: number } }) => body.erased.messages;
-
-  await service.query(
-    `alter table erasures add constraint rejected check (customer_id <> '${ana.id}' or erased_at is null)`,
-  );
-  expect((await erase(agency, ana)).status).toBe(500);
-  expect(await read()).toMatchObject({ firstName: word('name'), erasedAt: null, erasurePending: true });
-  expect((await left(agency)).filter((row) => row.includes('arrival'))).toEqual([]);
-  await service.query('alter table erasures drop constraint rejected');
-
-  await writes(agency, chats[0] as { id: string }, 'meanwhile');
-  expect(countOf((await erase(agency, ana)).body)).toBe(6_001 + 10 + 1);
-  expect(await read()).toMatchObject({
-    firstName: null,
-    erasedAt: expect.any(String),
-    erasurePending: false,
-  });
+  const db = ownPool(service, { statementTimeout: 500 });
+  await eraseCustomer(scopeTo(db, agency.id), customerId);
   expect(await left(agency)).toEqual([]);
+  await service.query('drop function sleep cascade');
+});
+
+test('a customer that is erased while its restore waits stays archived', async () => {
+  const agency = await service.agency();
+  const { id } = await customer(agency);
+  await agency.delete(`/v1/customers/${id}`);
+  let restored: unknown;
+  await overlap(
+    service,
+    agency,
+    (scope) => eraseCustomer(scope, id),
+    async (scope) => {
+      restored = await customerRecord.restore(scope, id).catch((error) => error);
+    },
+  );
+  expect(restored).toMatchObject({ code: 'CUSTOMER_ERASED' });
+  expect((await agency.get(`/v1/customers/${id}`)).status).toBe(404);
 });
 
 test('an erasure that waited for a merge erases the customer that the person became', async () => {
@@ -396,31 +387,18 @@ test('an export and an erasure name the other customers with one of the contacts
   expect((await erase(agency, ana)).body.sameContacts).toEqual([]);
 });
 
-test('while the storage fails, the customer has a pending erasure, and the job finishes it', async () => {
-  const job = { db: service.db, logger: createLogger('silent'), batchSize: 1 };
-  // The job is for all organizations: it first finishes the erasures of other tests.
-  await eraseFiles({ ...job, storage: service.storage });
+test('files that the storage fails to delete are deleted by the sweep', async () => {
   const agency = await service.agency();
   const { customerId } = await createPerson(agency);
-  let isFailing = true;
-  const storage = {
-    ...service.storage,
-    remove: async (key: string) => {
-      if (isFailing) throw new Error('The storage does not respond.');
-      await service.storage.remove(key);
-    },
-  };
+  const storage = { ...service.storage, remove: () => Promise.reject(new Error('The storage fails.')) };
   const { app, of } = await buildDashboard(service, { storage });
-  const call = of(agency);
-  const isPending = async () => (await call.get(`/customers/${customerId}`)).body.erasurePending;
-  expect((await call.post(`/customers/${customerId}/erase`)).body.erased.attachments).toBe(1);
-  expect(await eraseFiles({ ...job, storage })).toEqual({ erasedFiles: 0 });
-  expect(await isPending()).toBe(true);
-  isFailing = false;
-  expect(await eraseFiles({ ...job, storage })).toEqual({ erasedFiles: 1 });
-  expect(await isPending()).toBe(false);
-  expect(await readdir(join(service.dataDir, agency.id))).toEqual([]);
-  expect(await eraseFiles({ ...job, storage })).toEqual({ erasedFiles: 0 });
+  const erased = await of(agency).post(`/customers/${customerId}/erase`);
+  expect(erased).toMatchObject({ status: 200, body: { erased: { attachments: 1 } } });
+  const files = () => readdir(join(service.dataDir, agency.id));
+  expect(await files()).toHaveLength(1);
+  const logger = createLogger('silent');
+  await sweepFiles({ db: service.db, storage: service.storage, logger, now: Date.now() + 2 * ORPHAN_AGE_MS });
+  expect(await files()).toEqual([]);
   await app.close();
 });
 

@@ -10,7 +10,7 @@ import { allStatements, type OrganizationScope } from '../src/db/index.ts';
 import type { FileLinks } from '../src/files/links.ts';
 import { sweepKeys } from '../src/http/idempotency.repository.ts';
 import { getOpportunity } from '../src/opportunities/repository.ts';
-import { eraseCustomer } from '../src/person/erasure.repository.ts';
+import { eraseCustomer } from '../src/person/erase.repository.ts';
 import { exportCustomer } from '../src/person/export.repository.ts';
 import { mergeCustomer } from '../src/person/merge.repository.ts';
 import { listAttachments } from '../src/quotes/attachments.repository.ts';
@@ -111,8 +111,8 @@ beforeAll(async () => {
      from products;
      insert into api_keys (organization_id, id, name, hash, start, last4, access)
      select organization_id, id, '', sha256(uuid_send(id)), '', '', 'write' from products;
-     insert into erasures (organization_id, customer_id, erased)
-     select organization_id, id, '{}' from customers;
+     insert into erasures (organization_id, customer_id, erased, same_contacts)
+     select organization_id, id, '{}', '{}' from customers;
      analyze idempotency_keys, api_keys, erasures`,
   );
   return async () => {
@@ -158,12 +158,9 @@ async function allPlansOf({ after = [], ...first }: Statements): Promise<Node[][
 
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
-/** The tables that are not read by an index. Files that are still to be deleted are always few. */
+/** The tables that are not read by an index. */
 const scannedTables = (nodes: readonly Node[]): string[] =>
-  nodes
-    .filter((node) => node['Node Type'] === 'Seq Scan')
-    .map((node) => `${node['Relation Name']}`)
-    .filter((table) => table !== 'erased_files');
+  nodes.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => `${node['Relation Name']}`);
 
 const rowsOf = (node: Node): number => node['Actual Rows'] * node['Actual Loops'];
 
@@ -353,7 +350,6 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
       contactKeys: ['whatsapp +525512345678', 'email ana@example.com'],
       body: Buffer.from('{}'),
       attachments: Buffer.from('[]'),
-      isActive: true,
       isMergeable: true,
       isMerged: false,
     };

@@ -10,7 +10,7 @@ export const tables: readonly PgTable[] = Object.values(schema)
   .flatMap((value) => (is(value, PgTable) ? [value as PgTable] : []))
   .toSorted((a, b) => getTableName(a).localeCompare(getTableName(b)));
 
-/** A line for each foreign key except those to the organization: `customers ||--o{ erased_files : customer_id`. */
+/** A line for each foreign key except those to the organization: `customers ||--o{ erasures : customer_id`. */
 function relations(table: PgTable): string[] {
   const { name, primaryKeys, foreignKeys } = getTableConfig(table);
   return foreignKeys.flatMap((key) => {

@@ -2,22 +2,23 @@ import { sql } from 'drizzle-orm';
 import { ApiError } from '../contract/errors.ts';
 import {
   ContactTaken,
-  customers,
+  defineLockedGet,
   defineRecordList,
   defineRestore,
   equals,
+  inTransaction,
   type Json,
   type OrganizationScope,
   parseJson,
+  storedOf,
 } from '../db/index.ts';
-import { claimContacts, contactKeysIn, keyOfContact } from './contacts.repository.ts';
+import { contactKeysIn, keyOfContact, lockUnlinkedThreads, rejectTaken } from './contacts.repository.ts';
 import {
   activeCustomerRecord,
   archiveCustomer,
   customerLists,
   customerRecordView,
   getCustomerRecord,
-  isErased,
 } from './repository.ts';
 import { type CustomerRecord, CustomerRecordFilters } from './schema.ts';
 
@@ -41,10 +42,8 @@ const list = defineRecordList(
   },
 );
 
-const restoreArchived = defineRestore(
-  customerRecordView,
-  sql`${customers.mergedInto} is null and not ${isErased}`,
-);
+const restoreArchived = defineRestore(customerRecordView);
+const lockCustomerRecord = defineLockedGet(storedOf(customerRecordView), 'customers.get_stored');
 
 /**
  * Restores an archived customer with its contacts.
@@ -52,24 +51,19 @@ const restoreArchived = defineRestore(
  * CUSTOMER_CONTACT_CONFLICT
  */
 async function restoreCustomer(scope: OrganizationScope, id: string): Promise<Json<CustomerRecord>> {
-  const { contacts } = parseJson(await getCustomerRecord(scope, id));
-  return claimContacts(
-    scope,
-    id,
-    contacts.map(keyOfContact),
-    async (within) => {
-      const restored = await restoreArchived(within, id);
-      if (restored) return restored;
-      const { archivedAt, erasurePending, erasedAt, mergedInto } = parseJson(
-        await getCustomerRecord(within, id),
-      );
-      if (archivedAt === null) throw new ApiError('CUSTOMER_NOT_ARCHIVED');
-      if (erasedAt !== null || erasurePending) throw new ApiError('CUSTOMER_ERASED');
-      if (mergedInto !== null) throw new ApiError('CUSTOMER_MERGED', { mergedInto });
-      throw new ContactTaken();
-    },
-    'contacts',
-  );
+  const contactKeys = parseJson(await getCustomerRecord(scope, id)).contacts.map(keyOfContact);
+  return inTransaction(scope, async (within) => {
+    await lockUnlinkedThreads(within, contactKeys);
+    // Under the lock: a merge or an erasure is seen, or waits.
+    const { archivedAt, erasedAt, mergedInto } = parseJson(await lockCustomerRecord(within, id));
+    if (archivedAt === null) throw new ApiError('CUSTOMER_NOT_ARCHIVED');
+    if (erasedAt !== null) throw new ApiError('CUSTOMER_ERASED');
+    if (mergedInto !== null) throw new ApiError('CUSTOMER_MERGED', { mergedInto });
+    const restored = await restoreArchived(within, id);
+    if (restored) return restored;
+    await rejectTaken(within, id, contactKeys, 'contacts');
+    throw new ContactTaken();
+  });
 }
 
 /** Customers of the dashboard, archived or not. */

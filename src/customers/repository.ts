@@ -1,4 +1,4 @@
-import { and, eq, getTableName, sql } from 'drizzle-orm';
+import { getTableName, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { ApiError } from '../contract/errors.ts';
 import {
@@ -15,7 +15,6 @@ import {
   defineList,
   defineLockedGet,
   defineUpdate,
-  erasedFiles,
   erasures,
   fieldsOf,
   hasEntry,
@@ -56,21 +55,16 @@ const derivedFields = { displayName: customerName, contacts: customers.contacts 
 
 export const customerView = { ...activeCustomers, fields: fieldsOf(Customer, customers, derivedFields) };
 
-const ofCustomer = (table: typeof erasures | typeof erasedFiles) =>
-  and(ofOrganization(table), eq(table.customerId, customers.id));
+const erasureOf = sql`${erasures} where ${ofOrganization(erasures)} and ${erasures.customerId} = ${customers.id}`;
 
-export const isErased = sql`exists (select from ${erasures} where ${ofCustomer(erasures)})`;
-
-const erasurePending = sql`(exists (select from ${erasedFiles} where ${ofCustomer(erasedFiles)})
-  or exists (select from ${erasures} where ${ofCustomer(erasures)} and ${erasures.pendingMessages} is not null))`;
+export const isErased = sql`exists (select from ${erasureOf})`;
 
 /** The customer as the dashboard reads it. */
 export const customerRecordView = {
   ...activeCustomers,
   fields: fieldsOf(CustomerRecord, customers, {
     ...derivedFields,
-    erasedAt: sql`(select ${isoTime(erasures.erasedAt)} from ${erasures} where ${ofCustomer(erasures)})`,
-    erasurePending,
+    erasedAt: sql`(select ${isoTime(erasures.erasedAt)} from ${erasureOf})`,
   }),
 };
 

@@ -208,10 +208,6 @@ export const CustomerRecord = Customer.extend({
     'The customer that this one was merged into; null if it was not merged.',
   ),
   erasedAt: field(dateTime().nullable(), 'When the content was erased; null if it was not.'),
-  erasurePending: field(
-    z.boolean(),
-    'True from the beginning of an erasure until every message and file is erased.',
-  ),
 }).meta({ id: 'CustomerRecord' });
 export type CustomerRecord = z.infer<typeof CustomerRecord>;
 

@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../contract/errors.ts';
 import { newId } from '../db/index.ts';
 import { type FileStorage, storageKey } from './storage.ts';
@@ -41,3 +42,11 @@ export async function storeFile(
   await storage.put(storageKey(organizationId, id), passing);
   return { id, sizeBytes: measured.bytes, sha256: measured.hash.digest('hex') };
 }
+
+/** Removes a file without an attachment. If the storage fails, a job removes it later. */
+export const removeFile = ({ scope, log }: FastifyRequest, storage: FileStorage, id: string): Promise<void> =>
+  storage
+    .remove(storageKey(scope.organizationId, id))
+    .catch((err: unknown) =>
+      log.warn({ err, attachmentId: id }, 'a file without an attachment stays until the next sweep'),
+    );

@@ -60,7 +60,6 @@ export function createMetrics({ db, keys }: Sources) {
     organizations: counter('purged_organizations_total', 'Closed organizations that the purge job removed.'),
     records: counter('purged_organization_records_total', 'Rows of purged organizations, of all tables.'),
     purgedFiles: counter('purged_organization_files_total', 'Files of purged organizations.'),
-    erasedFiles: counter('erased_files_total', 'Files of erased customers that the job removed.'),
     files: counter('swept_files_total', 'Files without an attachment that the sweep removed.'),
     keys: counter('swept_idempotency_keys_total', 'Expired idempotency keys that the sweep removed.'),
   };

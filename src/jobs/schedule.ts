@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { FileStorage } from '../files/storage.ts';
 import type { JobContext } from './context.ts';
-import { eraseFiles } from './erase-files.ts';
 import { withJobLock } from './lock.ts';
 import { purgeProducts } from './purge.ts';
 import { purgeOrganizations } from './purge-organizations.ts';
@@ -22,7 +21,6 @@ const HOUR_MS = 60 * MINUTE_MS;
 export const JOBS = {
   purge: { lock: 7_210_455_318, every: HOUR_MS, run: purgeProducts },
   'purge-organizations': { lock: 7_210_455_324, every: HOUR_MS, run: purgeOrganizations },
-  'erase-files': { lock: 7_210_455_323, every: MINUTE_MS, run: eraseFiles },
   'sweep-files': { lock: 7_210_455_319, every: 24 * HOUR_MS, run: sweepFiles },
   'sweep-idempotency-keys': { lock: 7_210_455_321, every: HOUR_MS, run: sweepIdempotencyKeys },
 } satisfies Record<string, Job>;

@@ -3,10 +3,10 @@ import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { Customer, CustomerParams as params } from '../customers/schema.ts';
 import type { FileLinks } from '../files/links.ts';
 import type { FileStorage } from '../files/storage.ts';
+import { removeFile } from '../files/upload.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { json } from '../openapi/responses.ts';
-import { filesOfCustomer, removeErasedFiles } from './erased-files.repository.ts';
-import { eraseCustomer, eraseInSlices } from './erasure.repository.ts';
+import { eraseCustomer } from './erase.repository.ts';
 import { CustomerExport, exportCustomer } from './export.repository.ts';
 import { mergeCustomer } from './merge.repository.ts';
 import { CustomerMerge, ErasedCustomer } from './schema.ts';
@@ -46,22 +46,19 @@ export const personRoutes: FastifyPluginCallbackZod<{ storage: FileStorage; link
         operationId: 'eraseCustomer',
         summary: 'Erase a customer',
         description:
-          'Erases a customer, archived or not, and every customer merged with it, for good: names, contacts, messages, the texts of its opportunities and quotes, and the files of its quotes. The record stays, archived and empty, so that reports stay as they are. Call it again to erase what has arrived since in its conversations; the counts stay those of the first erasure. Thousands of messages are erased in slices before the rest: `erasurePending` of the customer is true from then on until every message and file is erased, and after a 503 the same call continues.',
+          'Erases a customer, archived or not, and every customer merged with it, for good: names, contacts, messages, the texts of its opportunities and quotes, and the files of its quotes. The record stays, archived and empty, so that reports stay as they are. Call it again to erase what has arrived since in its conversations; the counts stay those of the first erasure. All or nothing: after a 503, nothing is erased, and the same call erases all.',
         params,
         response: { 200: json(ErasedCustomer, 'The number of erased records, by kind.') },
       },
     },
     async (request, reply) => {
-      const { customerId } = request.params;
-      const response = await eraseInSlices(request.scope, customerId, () =>
-        idempotently(request, reply, 200, (scope) => eraseCustomer(scope, customerId)),
-      );
-      await removeErasedFiles(
-        request.scope.db,
-        storage,
-        await filesOfCustomer(request.scope, customerId),
-        request.log,
-      );
+      let files: string[] = [];
+      const response = await idempotently(request, reply, 200, async (scope) => {
+        const { erasure, attachments } = await eraseCustomer(scope, request.params.customerId);
+        files = attachments;
+        return erasure;
+      });
+      for (const id of files) await removeFile(request, storage, id);
       return response;
     },
   );

@@ -28,12 +28,13 @@ import { quoteRecordView } from '../quotes/repository.ts';
 import { QuoteAttachment, QuoteRecord } from '../quotes/schema.ts';
 import { sameContacts } from './schema.ts';
 import {
+  chainsOf,
   findPerson,
   findSameContacts,
+  isTied,
   opportunitiesOf,
   type Person,
   quotesOf,
-  threadsOf,
 } from './ties.repository.ts';
 
 /** Everything known of a person, read page by page while it is sent. */
@@ -96,7 +97,7 @@ const quotesStatement = unprepared('customers.export_quotes', ($: Params<Page>) 
 const { lastMessage: _, ...threadFields } = conversationRecordView.fields;
 
 const threadsStatement = unprepared('customers.export_threads', ($: Params<Page>) =>
-  pageOf({ ...conversationRecordView, fields: threadFields }, threadsOf($), $),
+  pageOf({ ...conversationRecordView, fields: threadFields }, and(chainsOf($), isTied($)), $),
 );
 
 type MessagePage = {

@@ -6,6 +6,7 @@ import { customerColumns, getCustomer, getCustomerRecord, isErased } from '../cu
 import { CUSTOMER_BOUNDS, type Customer } from '../customers/schema.ts';
 import {
   activeCustomers,
+  as,
   ContactTaken,
   columnList,
   conversations,
@@ -14,6 +15,7 @@ import {
   isId,
   type Json,
   keyIs,
+  lockRows,
   type OrganizationScope,
   ofOrganization,
   opportunities,
@@ -21,24 +23,51 @@ import {
   parseJson,
   qb,
   recordIs,
-  recordNotFound,
   type TenantTable,
   unprepared,
 } from '../db/index.ts';
 import type { CustomerMerge } from './schema.ts';
-import { findPerson, lockPerson } from './ties.repository.ts';
+
+/** Two customers who are the same person become one. */
 
 type Merge = { organizationId: string; id: string; from: string };
 
-const from = ({ organizationId, from: id }: Params<Merge>) =>
-  sql`${customers} where ${keyIs(customers, { organizationId, id })}`;
+/** What belongs to `from`. Quotes follow their opportunity. */
+const ofFrom = [conversations, opportunities].map((table: TenantTable & { customerId: PgColumn }) => {
+  const isOfFrom = ($: Params<Merge>) => and(ofOrganization(table, $), eq(table.customerId, $.from));
+  const name = getTableName(table);
+  return {
+    lock: unprepared(`customers.lock_merged_${name}`, ($: Params<Merge>) => lockRows(table, isOfFrom($))),
+    move: unprepared(`customers.merge_${name}`, ($: Params<Merge>) =>
+      qb
+        .update(table)
+        .set({ customerId: sql`${$.id}` })
+        .where(isOfFrom($)),
+    ),
+  };
+});
 
-const stateStatement = unprepared(
-  'customers.merge_state',
-  ($: Params<Merge>): SQL<{ isActive: boolean; isMergeable: boolean; isMerged: boolean }> => sql`
-    select exists (select from ${customers} where ${recordIs(activeCustomers, $)}) as "isActive",
-      exists (select from ${from($)} and ${customers.mergedInto} is null and not ${isErased}) as "isMergeable",
-      exists (select from ${from($)} and ${customers.mergedInto} = ${$.id}) as "isMerged"`,
+/** Whoever names one of the customers waits: see the trigger `follow_merge`. */
+const lockCustomersStatement = unprepared('customers.lock_merged', ($: Params<Merge>) => {
+  const { id, mergedInto } = customers;
+  return qb
+    .select(as({ id }))
+    .from(customers)
+    .where(and(ofOrganization(customers, $), or(sql`${id} in (${$.id}, ${$.from})`, eq(mergedInto, $.from))))
+    .orderBy(id)
+    .for('update');
+});
+
+const fromStatement = unprepared('customers.merge_from', ($: Params<Merge>) =>
+  qb
+    .select(
+      as({
+        isMerged: sql<boolean>`${customers.mergedInto} is not distinct from ${$.id}::uuid`,
+        isMergeable: sql<boolean>`${customers.mergedInto} is null and not ${isErased}`,
+      }),
+    )
+    .from(customers)
+    .where(keyIs(customers, { organizationId: $.organizationId, id: $.from })),
 );
 
 /** Includes customers merged into it earlier: `merged_into` always names the active customer. */
@@ -82,16 +111,6 @@ const mergeStatement = unprepared(
       coalesce(char_length(${customers.summary}), 0) as summary`,
 );
 
-/** Quotes follow their opportunity. */
-const moveStatements = [opportunities, conversations].map((table: TenantTable & { customerId: PgColumn }) =>
-  unprepared(`customers.merge_${getTableName(table)}`, ($: Params<Merge>) =>
-    qb
-      .update(table)
-      .set({ customerId: sql`${$.id}` })
-      .where(and(ofOrganization(table, $), eq(table.customerId, $.from))),
-  ),
-);
-
 /** @throws VALIDATION_FAILED naming the limits that the merged customer would exceed */
 function checkBounds(merged: typeof CUSTOMER_BOUNDS): void {
   const names = Object.keys(CUSTOMER_BOUNDS) as (keyof typeof CUSTOMER_BOUNDS)[];
@@ -105,10 +124,9 @@ function checkBounds(merged: typeof CUSTOMER_BOUNDS): void {
   );
 }
 
-const fromRejected = (message: string) => invalid('body.from', message);
-
 /**
- * Merges the customer `from`, archived or not, into the customer, all or nothing. Repeating it changes nothing.
+ * Merges the customer `from`, archived or not, into the customer, all or nothing. Repeating it changes nothing. Locks are taken in the
+ * order of src/db/README.md.
  * @throws CUSTOMER_NOT_FOUND, VALIDATION_FAILED naming `from`, CUSTOMER_CONTACT_CONFLICT
  */
 export const mergeCustomer = (
@@ -118,29 +136,26 @@ export const mergeCustomer = (
 ): Promise<Json<Customer>> =>
   inTransaction(scope, async (within) => {
     const { db, organizationId } = within;
-    if (!isId(id)) throw recordNotFound(activeCustomers, id);
-    if (id.toLowerCase() === from.toLowerCase()) throw fromRejected('must be another customer');
     const merge = { organizationId, id, from };
-    const hasMerged = async (): Promise<boolean> => {
-      const [state] = await db.read(stateStatement, merge);
-      if (!state?.isActive) throw recordNotFound(activeCustomers, id);
-      if (!state.isMerged && !state.isMergeable)
-        throw fromRejected('must be a customer that was neither merged nor erased');
-      return state.isMerged;
-    };
+    if (id.toLowerCase() === from.toLowerCase()) throw invalid('body.from', 'must be another customer');
+    if (isId(id)) {
+      for (const { lock } of ofFrom) await db.write(lock, merge);
+      await db.write(lockCustomersStatement, merge);
+    }
+    const customer = await getCustomer(within, id);
+    const [state] = await db.read(fromStatement, merge);
+    if (state?.isMerged) return customer;
+    if (!state?.isMergeable)
+      throw invalid('body.from', 'must be a customer that was neither merged nor erased');
 
-    if (await hasMerged()) return getCustomer(within, id);
-    const person = await findPerson(within, from);
-    await lockPerson(within, person, [id]);
-    if (await hasMerged()) return getCustomer(within, id);
     await db.write(archiveStatement, merge);
-    const [merged] = await db.write(mergeStatement, merge);
-    if (!merged) {
+    const [bounded] = await db.write(mergeStatement, merge);
+    if (!bounded) {
       const { contacts } = parseJson(await getCustomerRecord(within, from));
       await rejectTaken(within, id, contacts.map(keyOfContact), 'from.contacts');
       throw new ContactTaken();
     }
-    checkBounds(merged);
-    for (const statement of moveStatements) await db.write(statement, merge);
+    checkBounds(bounded);
+    for (const { move } of ofFrom) await db.write(move, merge);
     return getCustomer(within, id);
   });

@@ -16,7 +16,6 @@ export const ErasedCounts = z
     opportunities: count('Opportunities whose title, short reference and destination were erased.'),
     quotes: count('Quotes whose title and destination were erased.'),
     attachments: count('Attachments of quotes, with their files.'),
-    replays: count('Responses that were stored for an `Idempotency-Key`.'),
   })
   .meta({ id: 'ErasedCounts' });
 export type ErasedCounts = z.infer<typeof ErasedCounts>;

@@ -1,13 +1,12 @@
 import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { type Database, isCertainlyUndone, type OrganizationScope, parseJson, toJson } from '../db/index.ts';
 import type { FileLinks } from '../files/links.ts';
 import { type AttachmentDescription, acceptUploads, readUpload } from '../files/multipart.ts';
-import { type FileStorage, storageKey } from '../files/storage.ts';
-import { type StoredFile, storeFile } from '../files/upload.ts';
+import type { FileStorage } from '../files/storage.ts';
+import { removeFile, type StoredFile, storeFile } from '../files/upload.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { idempotently } from '../http/idempotency.ts';
 import { ArchivedRecord, recordView, uuidParams } from '../http/record-routes.ts';
@@ -110,14 +109,6 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
   app.register(uploadRoutes, options);
   done();
 };
-
-/** Removes a file without an attachment. If the storage fails, a job removes it later. */
-const removeFile = ({ scope, log }: FastifyRequest, storage: FileStorage, id: string): Promise<void> =>
-  storage
-    .remove(storageKey(scope.organizationId, id))
-    .catch((err: unknown) =>
-      log.warn({ err, attachmentId: id }, 'a file without an attachment stays until the next sweep'),
-    );
 
 /** The hash of an upload's parts and file. */
 const bodyHashOf = ({ kind, fileName, mimeType }: AttachmentDescription, { sha256 }: StoredFile): Buffer =>

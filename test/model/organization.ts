@@ -123,7 +123,6 @@ const DERIVED: Partial<Record<Kind, (row: Row, organization: Organization) => Fi
     contacts: row.contacts.map((contact: Fields) => pick('CustomerContact', contact)),
     mergedInto: row.mergedInto ?? null,
     erasedAt: erasures[row.id]?.erasedAt ?? null,
-    erasurePending: false,
   }),
   opportunities: (row, { customers, members, stages }) => ({
     customerName: nameOf(customers[row.customerId]),

@@ -674,7 +674,6 @@ export const eraseCustomer: Write = (organization, { id, generated: { erasedAt }
     opportunities: countOf('opportunities'),
     quotes: countOf('quotes'),
     attachments: files.length,
-    replays: personal.length,
   };
   const erasures = customerIds.map((customerId) => [
     customerId,

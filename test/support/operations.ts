@@ -4,7 +4,7 @@ import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { newId, type OrganizationScope, parseJson, type Queries, type Resource } from '../../src/db/index.ts';
 import * as schema from '../../src/db/tables/index.ts';
 import { opportunityRecord } from '../../src/opportunities/repository.ts';
-import { eraseCustomer } from '../../src/person/erasure.repository.ts';
+import { eraseCustomer } from '../../src/person/erase.repository.ts';
 import { quoteRecord } from '../../src/quotes/repository.ts';
 import {
   bodyOf,

@@ -1,8 +1,7 @@
 import { isNull, sql } from 'drizzle-orm';
-import { index, integer, json, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { index, json, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import {
   archivedIndex,
-  id,
   organizationId,
   recordColumns,
   searchDocument,
@@ -10,7 +9,7 @@ import {
   texts,
   timestamp,
 } from './columns.ts';
-import { primary, recordKeys, searchKeys, toRecord } from './organizations.ts';
+import { recordKeys, searchKeys, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
 /** Customers with their contacts. Long texts come last: the trigger that compares rows stops at the first difference. */
@@ -77,27 +76,14 @@ export const erasures = pgTable(
   {
     organizationId: organizationId(),
     customerId: uuid('customer_id').notNull(),
-    /** Null until the first erasure is complete. */
-    erasedAt: timestamp('erased_at').default(sql`now()`),
+    erasedAt: timestamp('erased_at').notNull().default(sql`now()`),
     erased: json('erased').$type<Record<string, number>>().notNull(),
     /** Other customers that had one of the contacts. */
-    sameContacts: uuid('same_contacts').array(),
-    /** Messages that an erasure has erased before the transaction that completes it; null if none has begun. */
-    pendingMessages: integer('pending_messages'),
+    sameContacts: uuid('same_contacts').array().notNull(),
   },
   (table) => [
     primaryKey({ name: 'erasures_pkey', columns: [table.organizationId, table.customerId] }),
     toRecord('erasures_customer_fkey', table, table.customerId, customers).onDelete('cascade'),
-  ],
-);
-
-/** Files of erased customers that are still in the storage. The id is that of the attachment. */
-export const erasedFiles = pgTable(
-  'erased_files',
-  { organizationId: organizationId(), id: id(), customerId: uuid('customer_id').notNull() },
-  (table) => [
-    primary('erased_files_pkey', table),
-    toRecord('erased_files_customer_fkey', table, table.customerId, customers).onDelete('cascade'),
   ],
 );
 
