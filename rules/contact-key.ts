@@ -47,7 +47,11 @@ const DOMESTIC_PREFIXES: readonly Replacement[] = [
 
 /** How WhatsApp gateways report an account: a number with the device, or a linked id in place of a hidden number. */
 const SCHEME = /^(?:whatsapp|tel):/i;
-const DEVICE = /^(\d+)(?:[._]\d+)?(?::\d+)?@(s\.whatsapp\.net|c\.us|lid)$/;
+const DEVICE = /^\+?(\d+)(?:[._]\d+)?(?::\d+)?@(?:s\.whatsapp\.net|c\.us|hosted)$/;
+const LINKED_DEVICE = /^(\d+)(?:[._]\d+)?(?::\d+)?@(?:hosted\.)?lid$/;
+/** A link that opens a chat: its number has the country code. */
+const CHAT_LINK =
+  /^(?:(?:https?:)?\/\/)?(?:wa\.me\/|(?:api|web)\.whatsapp\.com\/send\/?\?phone=)\+?(\d{6,18})(?:[/?&#].*)?$/i;
 const LINKED_ID = /^\d{6,20}@lid$/;
 
 const isTelephone = (type: IdentifierType): boolean => type === 'whatsapp' || type === 'telefono';
@@ -55,6 +59,13 @@ const isTelephone = (type: IdentifierType): boolean => type === 'whatsapp' || ty
 const visible = (value: string): string => value.replace(INVISIBLE, '').normalize('NFC');
 
 const withoutPunctuation = (value: string): string => value.replace(PUNCTUATION, '').replace(/^00/, '+');
+
+/** What is dialled before a number at home, and is no part of it: Mexico's until 2019, Argentina's 0 and 15, any other trunk prefix. */
+const DIALLED_AT_HOME: readonly Replacement[] = [
+  [/^0(?:1|4[45])(\d{10})$/, '$1'],
+  [/^0(?=\d{12}$)(\d{2,4})15(\d{6,8})$/, '$1$2'],
+  [/^0(\d{7,})$/, '$1'],
+];
 
 const NUMBER_IN_SEARCH = /^[\d+\s.()[\]{}\p{Dash_Punctuation}]{4,}$/u;
 
@@ -65,7 +76,8 @@ const NUMBER_IN_SEARCH = /^[\d+\s.()[\]{}\p{Dash_Punctuation}]{4,}$/u;
 export function searchedTexts(text: string): string[] {
   const value = visible(text);
   const identifier = account('whatsapp', value);
-  if (NUMBER_IN_SEARCH.test(identifier)) return [text, withoutPunctuation(identifier)];
+  if (NUMBER_IN_SEARCH.test(identifier))
+    return [text, replaced(withoutPunctuation(identifier), DIALLED_AT_HOME)];
   return [text, identifier.includes('@') ? identifier.replaceAll(' ', '+') : value];
 }
 
@@ -117,7 +129,7 @@ function e164(value: string): string | null {
 function account(type: IdentifierType, value: string): string {
   const plain = value.trim().replace(SCHEME, '').trim();
   return type === 'whatsapp'
-    ? plain.replace(DEVICE, (_, digits, server) => (server === 'lid' ? `${digits}@lid` : digits))
+    ? plain.replace(CHAT_LINK, '+$1').replace(DEVICE, '$1').replace(LINKED_DEVICE, '$1@lid')
     : plain;
 }
 

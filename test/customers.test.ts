@@ -215,3 +215,17 @@ test.each(['customer', 'conversation'])(
     expect((await agency.get('/v1/conversations')).body.data[0].customerId).toBe(body.data[0].id);
   },
 );
+
+test('a name of blanks is no name to show, and a tag has at least one character', async () => {
+  const agency = await service.agency();
+  const blank = {
+    firstName: '  ',
+    lastName: ' ',
+    contacts: [{ identifierType: 'web', identifierValue: 'b' }],
+  };
+  const created = (await agency.post('/v1/customers', blank)).body;
+  expect(created).toMatchObject({ firstName: '  ', displayName: null });
+  const { status, body } = await agency.patch(`/v1/customers/${created.id}`, { tags: ['vip', ''] });
+  expect(status).toBe(400);
+  expect(body.error.details).toEqual([{ path: 'body.tags[1]', message: 'must have at least 1 character' }]);
+});

@@ -595,10 +595,10 @@ export interface components {
              */
             country: string | null;
             /**
-             * @description The language to write in.
-             * @enum {string|null}
+             * @description The language to write in: es, pt or en.
+             * @example es
              */
-            preferredLanguage: "es" | "pt" | "en" | null;
+            preferredLanguage: string | null;
             /** @description What the agency should know about the person. */
             summary: string | null;
             /**
@@ -664,8 +664,8 @@ export interface components {
              *       (`+593 09…`). Digits that are no part of the number, such as an extension, are rejected. Without a +, 12 to 15 digits are accepted
              *       if they are a possible number after a +, as WhatsApp reports numbers, and 8 to 11 digits only if they are a valid one. Start a
              *       national number with + and the country code.
-             *       `whatsapp` also accepts what WhatsApp and its gateways report: digits with `@s.whatsapp.net` or `@c.us`, which is removed
-             *       together with the device (`:12`); a linked id with its `@lid`, such as `154417159582282@lid`, and a business-scoped user id,
+             *       `whatsapp` also accepts what WhatsApp and its gateways report: digits with `@s.whatsapp.net`, `@c.us` or `@hosted`, which is
+             *       removed together with the device (`:12`); the number in a `https://wa.me/…` link; a linked id with its `@lid`, such as `154417159582282@lid`, and a business-scoped user id,
              *       such as `MX.13491208655302741918`. Both stand for a hidden number, and have no `phoneNumber`.
              *     - `email`: an address with one @ between two parts, without spaces, <> or mailto:.
              *     - `instagram`: a handle, with or without its @, or the address of the profile.
@@ -710,7 +710,7 @@ export interface components {
             /** @description The country where the person lives, as it was sent. */
             country?: string | null;
             /**
-             * @description The language to write in.
+             * @description The language to write in: es, pt or en.
              * @enum {string|null}
              */
             preferredLanguage?: "es" | "pt" | "en" | null;
@@ -746,7 +746,7 @@ export interface components {
             /** @description The country where the person lives, as it was sent. */
             country?: string | null;
             /**
-             * @description The language to write in.
+             * @description The language to write in: es, pt or en.
              * @enum {string|null}
              */
             preferredLanguage?: "es" | "pt" | "en" | null;

@@ -51,7 +51,7 @@ export const Customer = z
     displayName: nullableText('First and last name joined; null for an anonymous lead.', 'Ana Peña'),
     city: nullableText('The city where the person lives, as it was sent.', 'Ciudad de México'),
     country: nullableText('The country where the person lives, as it was sent.', 'México'),
-    preferredLanguage: field(language().nullable(), 'The language to write in.'),
+    preferredLanguage: nullableText('The language to write in: es, pt or en.', 'es'),
     summary: nullableText('What the agency should know about the person.'),
     tags: field(z.array(z.string()), 'Labels of the agency. The list of customers has a filter for them.', [
       'luna de miel',
@@ -78,8 +78,8 @@ const IDENTIFIER = `The identifier on the channel; returned as it was sent, a te
   (\`+593 09…\`). Digits that are no part of the number, such as an extension, are rejected. Without a +, 12 to 15 digits are accepted
   if they are a possible number after a +, as WhatsApp reports numbers, and 8 to 11 digits only if they are a valid one. Start a
   national number with + and the country code.
-  \`whatsapp\` also accepts what WhatsApp and its gateways report: digits with \`@s.whatsapp.net\` or \`@c.us\`, which is removed
-  together with the device (\`:12\`); a linked id with its \`@lid\`, such as \`154417159582282@lid\`, and a business-scoped user id,
+  \`whatsapp\` also accepts what WhatsApp and its gateways report: digits with \`@s.whatsapp.net\`, \`@c.us\` or \`@hosted\`, which is
+  removed together with the device (\`:12\`); the number in a \`https://wa.me/…\` link; a linked id with its \`@lid\`, such as \`154417159582282@lid\`, and a business-scoped user id,
   such as \`MX.13491208655302741918\`. Both stand for a hidden number, and have no \`phoneNumber\`.
 - \`email\`: an address with one @ between two parts, without spaces, <> or mailto:.
 - \`instagram\`: a handle, with or without its @, or the address of the profile.
@@ -133,7 +133,7 @@ const details = {
   summary: text({ max: CUSTOMER_BOUNDS.summary }).nullish(),
 };
 
-const tags = () => z.array(text({ max: 100 })).max(CUSTOMER_BOUNDS.tags);
+const tags = () => z.array(text({ min: 1, max: 100 })).max(CUSTOMER_BOUNDS.tags);
 
 export const CustomerCreate = z
   .object(describedAs(Customer.shape, { contacts: contacts(), ...details, tags: tags().default([]) }))

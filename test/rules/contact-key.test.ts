@@ -252,6 +252,15 @@ test.each([
   ['email', 'ana', null],
   ['email', 'ana@ ', null],
   ['email', '@example.com', null],
+  ['whatsapp', '51987654321@hosted', '+51987654321'],
+  ['whatsapp', '51987654321:99@hosted', '+51987654321'],
+  ['whatsapp', '+51987654321@s.whatsapp.net', '+51987654321'],
+  ['whatsapp', '154417159582282@hosted.lid', '154417159582282@lid'],
+  ['whatsapp', 'https://wa.me/51987654321?text=Hola', '+51987654321'],
+  ['whatsapp', 'wa.me/+51987654321', '+51987654321'],
+  ['whatsapp', 'https://api.whatsapp.com/send/?phone=51987654321&text=x', '+51987654321'],
+  ['whatsapp', 'https://wa.me/message/ABCDEF123', null],
+  ['telefono', '51987654321@hosted', null],
   ['email', 'ana@b@c', null],
   ['email', 'a b@c', null],
   ['email', 'ana@exam\u00a0ple.com', null],
@@ -291,6 +300,17 @@ test('a value in a URL, where a plus has become a space, stands for the contact 
   expect(searchedTexts('51987654321:12@s.whatsapp.net')[1]).toBe('51987654321');
   expect(searchedTexts('154417159582282:12@lid')[1]).toBe('154417159582282@lid');
   expect(searchedTexts('\u202a+51 987\u202c')[1]).toBe('+51987');
+});
+
+test.each([
+  ['0987654321', '+593987654321'],
+  ['099 123 456', '+59899123456'],
+  ['(011) 98888-7777', '+5511988887777'],
+  ['044 55 1234 5678', '+525512345678'],
+  ['011 15 2345-6789', '+5491123456789'],
+  ['06 1234 5678', '+390612345678'],
+] as const)('a search for %s, as it is dialled at home, finds %s', (dialled, number) => {
+  expect(number).toContain(searchedTexts(dialled)[1]);
 });
 
 test('messenger and web take any text; email and instagram ignore case and outer spaces', () => {

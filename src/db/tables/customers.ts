@@ -1,5 +1,5 @@
-import { isNull, sql } from 'drizzle-orm';
-import { index, json, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { isNull, type SQL, sql } from 'drizzle-orm';
+import { index, json, type PgColumn, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import {
   archivedIndex,
   organizationId,
@@ -48,10 +48,13 @@ export const customers = pgTable(
   ],
 );
 
+/** Blanks are no name. */
+const givenName = (column: PgColumn): SQL => sql`case when btrim(${column}) <> '' then ${column} end`;
+
 /** First and last name, joined; null if the customer has neither. */
 export const customerName = sql<
   string | null
->`nullif(concat_ws(' ', nullif(${customers.firstName}, ''), nullif(${customers.lastName}, '')), '')`;
+>`nullif(concat_ws(' ', ${givenName(customers.firstName)}, ${givenName(customers.lastName)}), '')`;
 
 /** The contacts of active customers, maintained by a trigger. The primary key guarantees that one person is one record. */
 export const customerContactKeys = pgTable(
