@@ -65,16 +65,6 @@ begin
   end if;
 end $$;
 --> statement-breakpoint
--- Moves the pending entries of the trigram indexes into the indexes: every search reads all pending entries. Only the owner of an
--- index may do so, hence `security definer`.
-create function public.empty_pending_lists() returns void language plpgsql security definer set search_path = pg_catalog as $$
-begin
-  if pg_try_advisory_xact_lock(7210455322) then
-    perform gin_clean_pending_list(index.oid) from pg_class index join pg_am on pg_am.oid = index.relam
-    where amname = 'gin' and index.relkind = 'i' and index.relnamespace = 'public'::regnamespace;
-  end if;
-end $$;
---> statement-breakpoint
 create table organizations (
   id uuid primary key not null,
   name text not null,

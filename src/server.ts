@@ -25,7 +25,6 @@ import { type Limiter, memoryLimiter, redisLimiter } from './http/limiter.ts';
 import { createLogger, everySecond } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
 import { watchPressure } from './http/overload.ts';
-import { keepPendingListsShort } from './jobs/pending-lists.ts';
 import { startJobs } from './jobs/schedule.ts';
 
 type Closer = () => Promise<unknown>;
@@ -112,7 +111,6 @@ async function start(config: Config): Promise<void> {
   const metrics = createMetrics({ db, keys });
   const jobs = startJobs({ db, url: directUrl, storage, logger, onDone: metrics.jobDone });
   closing(jobs.stop);
-  closing(keepPendingListsShort({ db, logger }).stop);
 
   const pressure = watchPressure();
   closing(pressure.stop);

@@ -28,7 +28,6 @@ import {
   products,
   type View,
 } from '../db/index.ts';
-import { RETENTION_DAYS } from './retention.ts';
 import {
   CatalogProduct,
   CatalogProductListQuery,
@@ -43,8 +42,8 @@ export const productView = {
   fields: fieldsOf(CatalogProduct, products, { variants: products.variants }),
 };
 
-/** In hours: a day of PostgreSQL has 23 or 25 hours when its time zone changes the clock. */
-const RETENTION = sql.raw(`interval '${RETENTION_DAYS * 24} hours'`);
+/** 30 days. In hours: a day of PostgreSQL has 23 or 25 hours when its time zone changes the clock. */
+const RETENTION = sql.raw(`interval '720 hours'`);
 
 const isRestorable = sql`${products.archivedAt} >= now() - ${RETENTION}`;
 
@@ -117,7 +116,7 @@ export const archiveCatalogProduct = defineArchive(activeProducts);
 
 type PurgedProduct = { organizationId: string; id: string; archivedAt: string; variants: number };
 
-export const purgeCatalogProducts = definePurge<PurgedProduct>(activeProducts, {
+export const purgeCatalogProducts = definePurge<PurgedProduct>(activeProducts, sql`not (${isRestorable})`, {
   organizationId: products.organizationId,
   id: products.id,
   archivedAt: products.archivedAt,

@@ -9,7 +9,6 @@ export * from './repository/record.ts';
 export * from './server/distribute.ts';
 export * from './server/embedded.ts';
 export * from './server/migrate.ts';
-export * from './server/pending-lists.ts';
 export * from './server/readiness.ts';
 export * from './sql/fields.ts';
 export * from './sql/ids.ts';

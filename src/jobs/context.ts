@@ -4,8 +4,6 @@ import { type Batch, type Database, NO_ID, type RecordKey, type Statement } from
 export type JobContext = {
   db: Database;
   logger: FastifyBaseLogger;
-  /** Milliseconds since 1970. */
-  now?: number;
   /** Records per statement. */
   batchSize?: number;
   /** Ends the run after its current batch; the next run continues. */

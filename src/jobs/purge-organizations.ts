@@ -9,29 +9,18 @@ import type { JobContext } from './context.ts';
 
 type Context = JobContext & { storage: FileStorage };
 
-async function purgeFiles({ storage, logger, signal }: Context, organizationId: string) {
-  const done = { files: 0, left: 0 };
-  for await (const { key } of storage.list(organizationId)) {
-    if (signal?.aborted) break;
-    try {
-      await storage.remove(key);
-      done.files += 1;
-    } catch (err) {
-      logger.warn({ err, file: key }, 'a file of a closed organization could not be removed yet');
-      done.left += 1;
-    }
-  }
-  return done;
-}
-
 /** Files first: the rows remain until every file is removed. */
 async function purgeOne(context: Context, organization: ClaimedOrganization) {
-  const { db, logger, batchSize = 500, signal } = context;
+  const { db, storage, logger, batchSize = 1_000, signal } = context;
   const { id: organizationId, closedAt } = organization;
-  const { files, left } = await purgeFiles(context, organizationId);
+  let files = 0;
+  for await (const { key } of storage.list(organizationId)) {
+    if (signal?.aborted) break;
+    await storage.remove(key);
+    files += 1;
+  }
   const rows: Record<string, number> = {};
   const isComplete =
-    left === 0 &&
     !signal?.aborted &&
     (await purgeRows(db, organizationId, batchSize, (table, count) => {
       if (count > 0) rows[table] = (rows[table] ?? 0) + count;

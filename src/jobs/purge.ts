@@ -1,12 +1,11 @@
 import { purgeCatalogProducts } from '../catalog/repository.ts';
-import { retainedSince } from '../catalog/retention.ts';
 import { inBatches, type JobContext } from './context.ts';
 
 export async function purgeProducts(context: JobContext): Promise<{ products: number; variants: number }> {
-  const { db, logger, now = Date.now() } = context;
+  const { db, logger } = context;
   const purged = { products: 0, variants: 0 };
   const stopped = await inBatches(context, 200, async (limit) => {
-    const batch = await purgeCatalogProducts(db, retainedSince(now), limit);
+    const batch = await purgeCatalogProducts(db, limit);
     for (const { organizationId, id, archivedAt, variants } of batch) {
       logger.info({ organizationId, productId: id, archivedAt, variants }, 'purged a product');
       purged.variants += variants;

@@ -28,7 +28,7 @@ export const JOBS = {
 /** Soon after the start, so that a service that restarts every day still runs its daily jobs. */
 const FIRST_RUN_MS = 60_000;
 
-export type JobsOptions = Omit<Parameters<Job['run']>[0], 'now' | 'signal'> & {
+export type JobsOptions = Omit<Parameters<Job['run']>[0], 'signal'> & {
   /** A direct connection, for the locks. */
   url: string;
   onDone?: (counts: Record<string, number>) => void;

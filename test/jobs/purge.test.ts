@@ -1,6 +1,5 @@
 import { getTableName } from 'drizzle-orm';
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { RETENTION_DAYS } from '../../src/catalog/retention.ts';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createLogger } from '../../src/http/logging.ts';
 import type { JobContext } from '../../src/jobs/context.ts';
 import { purgeProducts } from '../../src/jobs/purge.ts';
@@ -12,10 +11,9 @@ import { LISTS, recordsOf } from '../support/operations.ts';
 import type { Agency } from '../support/service.ts';
 
 const DAY = 24 * 3_600_000;
-const RETENTION_MS = RETENTION_DAYS * DAY;
-const NOW = Date.parse('2026-11-21T12:00:00.000Z');
+const RETENTION_MS = 30 * DAY;
 
-/** On 1 November, between NOW and 30 days before, its clock is put back: a day there has 25 hours. */
+/** Its clock is put back on 1 November 2099: a day there has 25 hours. */
 const ZONE = 'America/New_York';
 const { service, dashboard } = useDashboard(() => ({}), { timeZone: ZONE });
 beforeAll(() => {
@@ -27,13 +25,20 @@ afterAll(() => {
 // A purge deletes from all organizations.
 beforeEach(() => service.query('delete from products'));
 
-/** A product with two variants that was archived `ago` milliseconds before NOW. */
+/** Archives the record some milliseconds ago, by the clock of the database. */
+const archive = (table: string, id: string, ago: number) =>
+  service.query(`update ${table} set archived_at = now() - $2 * interval '1 millisecond' where id = $1`, [
+    id,
+    ago,
+  ]);
+
+/** A product with two variants. */
 async function archivedProduct(agency: Agency, title: string, ago: number): Promise<string> {
   const { body } = await agency.post('/v1/catalog/products', {
     title,
     variants: [{ label: 'Low season' }, { label: 'High season' }],
   });
-  await service.query('update products set archived_at = $2 where id = $1', [body.id, new Date(NOW - ago)]);
+  await archive('products', body.id, ago);
   return body.id;
 }
 
@@ -43,26 +48,33 @@ const titles = async (): Promise<string[]> =>
   );
 
 const purge = (options: Partial<JobContext> = {}) =>
-  purgeProducts({ db: service.db, logger: createLogger('silent'), now: NOW, ...options });
+  purgeProducts({ db: service.db, logger: createLogger('silent'), ...options });
 
 const PURGES = Object.values(LISTS).flatMap(({ purge, ...list }) =>
-  purge ? [{ ...list, deleteBefore: purge, table: getTableName(list.resource.table) }] : [],
+  purge ? [{ ...list, deleteDue: purge, table: getTableName(list.resource.table) }] : [],
 );
 
 test.each(PURGES)(
-  'the purge of $table deletes what was archived before a timestamp, of every organization, oldest first, and nothing else',
-  async ({ make, table, deleteBefore }) => {
+  'the purge of $table deletes what was archived more than 30 days ago by the clock of the database, of every organization, oldest first, and nothing else',
+  async ({ make, table, deleteDue }) => {
     const [agency, neighbour] = [await service.agency(), await service.agency()];
-    const archived = async (of: Agency, ms: number): Promise<string> => {
+    const archived = async (of: Agency, ago: number): Promise<string> => {
       const { id } = await make(of);
-      await service.query(`update ${table} set archived_at = $2 where id = $1`, [id, new Date(NOW + ms)]);
+      await archive(table, id, ago);
       return id;
     };
     const active = (await make(agency)).id;
-    const retained = [active, await archived(neighbour, 0), await archived(agency, 1)];
-    const due = [await archived(agency, -1), await archived(neighbour, -2), await archived(agency, -3)];
+    const retained = [active, await archived(neighbour, RETENTION_MS - 60_000), await archived(agency, 0)];
+    const due = [
+      await archived(agency, RETENTION_MS),
+      await archived(neighbour, RETENTION_MS + 10_000),
+      await archived(agency, RETENTION_MS + 20_000),
+    ];
+    // Ahead of the database by years.
+    vi.setSystemTime(new Date('2099-01-01'));
+    onTestFinished(() => void vi.useRealTimers());
     const purge = async () => {
-      const deleted = await deleteBefore(service.db, new Date(NOW).toISOString(), 2);
+      const deleted = await deleteDue(service.db, 2);
       return deleted.map(({ id }) => id).sort();
     };
     expect(await purge()).toEqual(due.slice(1).sort());
@@ -81,16 +93,14 @@ test.each(PURGES)(
     const call = dashboard.of(agency);
     const url = recordsOf(creates).replace(/.*(\/v1|\{organizationId\})/, '');
     const { id } = await make(agency);
-    const archive = (ago: number) =>
-      service.query(`update ${table} set archived_at = $2 where id = $1`, [id, new Date(Date.now() - ago)]);
-    await archive(0);
+    await archive(table, id, 0);
     const { archivedAt, purgeAt } = (await call.get(`${url}/${id}`)).body;
     const retention = Date.parse(purgeAt) - Date.parse(archivedAt);
     for (const [ago, status, total] of [
       [retention + 1_000, 404, 0],
       [retention - 60_000, 200, 1],
     ] as const) {
-      await archive(ago);
+      await archive(table, id, ago);
       expect((await call.get(`${url}?archived=true`)).body.pagination.total).toBe(total);
       expect((await call.get(`${url}/${id}`)).status).toBe(status);
       expect((await call.post(`${url}/${id}/restore`)).status).toBe(status);
@@ -116,15 +126,14 @@ test.each(PURGES)('a job purges $table', async ({ make, table }) => {
 
 test('the purge deletes products that were archived more than 30 days ago, and logs ids without texts', async () => {
   const agency = await service.agency();
-  await archivedProduct(agency, 'archived exactly 30 days ago', RETENTION_MS);
-  const productId = await archivedProduct(agency, 'planted', RETENTION_MS + 1);
+  await archivedProduct(agency, 'archived nearly 30 days ago', RETENTION_MS - 60_000);
+  const productId = await archivedProduct(agency, 'planted', RETENTION_MS);
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line) => lines.push(line) });
   expect(await purge({ logger })).toEqual({ products: 1, variants: 2 });
-  expect(await titles()).toEqual(['archived exactly 30 days ago']);
-  const archivedAt = new Date(NOW - RETENTION_MS - 1).toISOString();
+  expect(await titles()).toEqual(['archived nearly 30 days ago']);
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { organizationId: agency.id, productId, archivedAt, variants: 2 },
+    { organizationId: agency.id, productId, archivedAt: expect.stringMatching(/^2.*Z$/), variants: 2 },
     { products: 1, variants: 2, stopped: false },
   ]);
   expect(lines.join()).not.toMatch(/planted|season/i);
@@ -136,7 +145,8 @@ test('purgeAt of a product and of an organization is 30 times 24 hours later, al
   const purgeAt = new Date(archivedAt + RETENTION_MS).toISOString();
   const agency = await service.agency();
   const call = dashboard.of(agency);
-  const id = await archivedProduct(agency, 'archived', NOW - archivedAt);
+  const id = await archivedProduct(agency, 'archived', 0);
+  await service.query('update products set archived_at = $2 where id = $1', [id, new Date(archivedAt)]);
   expect((await call.get(`/catalog/products/${id}`)).body).toMatchObject({ purgeAt });
   const closed = 'update organizations set closed_at = $2 where id = $1';
   await service.query(closed, [agency.id, new Date(archivedAt)]);

@@ -392,7 +392,7 @@ export type List = {
   /** The operation that archives a record, if there is one. */
   archive?: string;
   /** Deletes records of all organizations that were archived before a timestamp, if there is a retention. */
-  purge?: (db: Queries, before: string, limit: number) => Promise<{ id: string }[]>;
+  purge?: (db: Queries, limit: number) => Promise<{ id: string }[]>;
   filters: Record<string, Filter>;
   /** Its filters by a date: `createdSince` of `createdAt`. */
   dates: string[];

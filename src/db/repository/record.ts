@@ -1,4 +1,4 @@
-import { and, getTableName, isNotNull, lt, type SQL, sql } from 'drizzle-orm';
+import { and, getTableName, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { ContactTaken, type OrganizationScope, type Queries } from '../pool/scope.ts';
 import { type Columns, hasValues, placeholdersOf, rowValues, type Storable } from '../sql/fields.ts';
@@ -169,30 +169,26 @@ export function defineRestore<T>(view: View<T, ArchivableTable>, condition?: SQL
   };
 }
 
-/** The function deletes the oldest records first, in one statement for each organization, and returns their `fields`. */
-export function definePurge<T>(resource: Resource<ArchivableTable>, fields: Fields<T>) {
+/**
+ * The function deletes the oldest records that are due, in one statement for each organization, and returns their `fields`.
+ * @param isDue compares with the clock of the database, as a restore does
+ */
+export function definePurge<T>(resource: Resource<ArchivableTable>, isDue: SQL, fields: Fields<T>) {
   const { table } = resource;
   const { organizationId, id, archivedAt } = table;
-  const dueStatement = unprepared(
-    `${getTableName(table)}.due_for_purge`,
-    ($: Params<{ before: string; limit: number }>) =>
-      qb
-        .select(as({ organizationId, id }))
-        .from(table)
-        .where(lt(archivedAt, $.before))
-        .orderBy(archivedAt)
-        .limit($.limit),
+  const dueStatement = unprepared(`${getTableName(table)}.due_for_purge`, ($: Params<{ limit: number }>) =>
+    qb.select(as({ organizationId, id })).from(table).where(isDue).orderBy(archivedAt).limit($.limit),
   );
   // The record may have been restored since it was read.
-  const statement = prepared(`${getTableName(table)}.purge`, ($: Params<Ids & { before: string }>) =>
-    written({ table, fields }, qb.delete(table).where(and(keyIn(table, $), lt(archivedAt, $.before)))),
+  const statement = prepared(`${getTableName(table)}.purge`, ($: Params<Ids>) =>
+    written({ table, fields }, qb.delete(table).where(and(keyIn(table, $), isDue))),
   );
-  return async (db: Queries, before: string, limit: number): Promise<T[]> => {
-    const due = await db.read(dueStatement, { before, limit });
+  return async (db: Queries, limit: number): Promise<T[]> => {
+    const due = await db.read(dueStatement, { limit });
     const purged: T[] = [];
     for (const [organizationId, rows] of Map.groupBy(due, (row) => row.organizationId)) {
       const ids = rows.map(({ id }) => id);
-      const deleted = await db.write(statement, { organizationId, ids, before });
+      const deleted = await db.write(statement, { organizationId, ids });
       purged.push(...deleted.map(({ body }) => parseJson(body)));
     }
     return purged;

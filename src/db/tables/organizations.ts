@@ -44,7 +44,7 @@ export const recordKeys = (name: string, table: Rows & Parameters<typeof listInd
   ...listIndexes(name, table),
 ];
 
-/** The limit is the kB of new entries that every search reads until jobs/pending-lists.ts moves them. */
+/** The limit is the kB of new entries that every search reads, until a write or autovacuum moves them into the index. */
 export const searchKeys = (
   name: string,
   table: Rows & Record<'organizationId' | 'search', ExtraConfigColumn>,
