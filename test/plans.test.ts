@@ -40,7 +40,6 @@ const OTHER_SIZE = { customers: 20, products: 160, opportunities: 20, conversati
 /** So many that reading a whole table is never the best plan, even if the filter finds most of the organization's rows. */
 const OTHER_ORGANIZATIONS = 100;
 
-
 type Query = { limit: number; offset: number };
 type Filtered = Record<string, Pick<Filter, 'field' | 'loaded' | 'isSelective' | 'isUnordered'>>;
 type Read = (scope: OrganizationScope) => Promise<unknown>;

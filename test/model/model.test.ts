@@ -416,8 +416,7 @@ async function runSql(world: World, { agency: index, sql, of, text }: SqlStep): 
 
 /** A purge deletes products of every organization that were archived long ago, and resumes if it was interrupted. */
 async function purge({ organizations }: World): Promise<Pair> {
-  const run = () =>
-    purgeProducts({ db: service.db, logger: createLogger('silent'), batchSize: 1 });
+  const run = () => purgeProducts({ db: service.db, logger: createLogger('silent'), batchSize: 1 });
   await Promise.all([run().catch(() => undefined), disconnect()]);
   await run();
   return organizations.map((organization) => ({
