@@ -11,7 +11,7 @@ import { customerRoutes, publicCustomers } from './customers/routes.ts';
 import type { Database } from './db/index.ts';
 import type { FileLinks, LinkSecrets } from './files/links.ts';
 import { respondInJson, setCacheControl } from './http/headers.ts';
-import { type Pressure, rejectFloods, rejectUnderPressure } from './http/overload.ts';
+import { type Pressure, rejectUnderPressure } from './http/overload.ts';
 import { linkPages } from './http/pages.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
@@ -55,7 +55,6 @@ export async function buildApp(options: AppOptions) {
       authenticate(v1, { db, keys });
       limitRate(v1, rateLimit);
       rejectBeyondKey(v1);
-      rejectFloods(v1, db);
       if (mcp !== 'off') boundResults(v1);
       registerFor(v1, 'catalog', catalogRoutes(publicCatalog));
       registerFor(v1, 'customers', customerRoutes(publicCustomers));
@@ -74,8 +73,6 @@ export async function buildApp(options: AppOptions) {
       setCacheControl(agents, 'data');
       authenticate(agents, { db, keys });
       limitRate(agents, rateLimit);
-      // Before the body is parsed, a message counts as a read, as most are.
-      rejectFloods(agents, db, () => true);
       agents.register(mcpRoutes, { app, document, canWrite: mcp === 'write' });
       done();
     });

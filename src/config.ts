@@ -60,13 +60,13 @@ export const Environment = z.object({
       'Connections for requests; one organization gets at most half of them. Four more serve keys and jobs.',
     ),
   DATABASE_QUEUE_SIZE: integerFrom(0, 100_000)
-    .default(500)
+    .default(96)
     .describe(
-      'Reads and writes that may wait for a connection, of one organization half of them; more get 503.',
+      'Reads and writes that may wait for a connection, of one organization at most half of them; more get 503.',
     ),
   DATABASE_TIMEOUT_MS: integerFrom(100, 600_000)
     .default(4_500)
-    .describe('Timeout for waiting, connecting and running together; then 503.'),
+    .describe('Timeout of a statement, and of the wait for a connection; then 503.'),
   DATA_DIR: z
     .string()
     .min(1)

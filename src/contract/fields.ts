@@ -21,7 +21,6 @@ function codePoints(text: string): number {
   return count;
 }
 
-/** zod's `superRefine` would keep each value alive until the next full garbage collection. */
 export function addIssue(
   { issues, value }: z.core.ParsePayload,
   message: string,

@@ -12,14 +12,7 @@ import {
   serviceUnavailable,
   validationFailed,
 } from '../contract/errors.ts';
-import {
-  DatabaseTimeout,
-  isCertainlyUndone,
-  isDatabaseError,
-  isSafeToRepeat,
-  isTooLarge,
-  type Phase,
-} from '../db/index.ts';
+import { isCertainlyUndone, isDatabaseError, isSafeToRepeat, isTimeout, isTooLarge } from '../db/index.ts';
 import { commonHeaders, JSON_TYPE } from './headers.ts';
 import { everySecond, logFields } from './logging.ts';
 import { fieldErrorsOf, ValidationError } from './validation.ts';
@@ -27,7 +20,7 @@ import { fieldErrorsOf, ValidationError } from './validation.ts';
 declare module 'fastify' {
   interface FastifyRequest {
     rejected: RejectionReason | undefined;
-    timedOut: Phase | undefined;
+    timedOut: boolean;
   }
 }
 
@@ -88,7 +81,7 @@ export const routeNotFound = ({ url }: FastifyRequest): ApiError =>
 
 export function handleErrors(app: FastifyInstance): void {
   app.decorateRequest('rejected', undefined);
-  app.decorateRequest('timedOut', undefined);
+  app.decorateRequest('timedOut', false);
   const rejections = everySecond<RejectionReason>((rejected, organizationId) =>
     app.log.warn({ organizationId, rejected }, 'requests were rejected'),
   );
@@ -100,7 +93,7 @@ export function handleErrors(app: FastifyInstance): void {
       return sendError(reply, error);
     }
     const response = toApiError(error, request);
-    if (response.cause instanceof DatabaseTimeout) request.timedOut = response.cause.spent.at;
+    request.timedOut = isTimeout(response.cause);
     if (response.status >= 500)
       request.log.error(
         {

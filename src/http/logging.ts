@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import pino from 'pino';
-import { DatabaseTimeout, isId, type OrganizationScope, sqlState, violatedConstraint } from '../db/index.ts';
+import { isId, type OrganizationScope, sqlState, violatedConstraint } from '../db/index.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -16,7 +16,7 @@ function serializeError(error: Error): Record<string, unknown> {
     type: error.name,
     message: quotesData ? `PostgreSQL error ${state}` : error.message,
     ...(state !== undefined && { sqlState: state, constraint: violatedConstraint(error) }),
-    ...(error instanceof DatabaseTimeout && { spent: error.spent }),
+    ...('statement' in error && { statement: error.statement }),
     stack: error.stack
       ?.split('\n')
       .filter((line) => line.startsWith('    at '))

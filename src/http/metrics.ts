@@ -42,18 +42,13 @@ export function createMetrics({ db, keys }: Sources) {
   );
   const timeouts = counter(
     'database_timeouts_total',
-    'Requests whose database time ran out, by the phase in which it did.',
-    'at',
+    'Requests with a statement, a wait for a lock or a transaction that took too long.',
   );
   const rejections = counter(
     'rate_limit_rejections_total',
     'Requests rejected because a key exceeded its limit.',
   );
-  const overload = counter(
-    'requests_rejected_total',
-    'Requests rejected for overload, or abandoned by their clients, by reason.',
-    'reason',
-  );
+  const overload = counter('requests_rejected_total', 'Requests rejected for overload, by reason.', 'reason');
   const removed: Record<string, Counter> = {
     products: counter('purged_products_total', 'Archived products that the purge job removed.'),
     variants: counter('purged_variants_total', 'Variants of purged products.'),
@@ -106,7 +101,7 @@ export function createMetrics({ db, keys }: Sources) {
       requests.inc({ ...known, status: reply.statusCode });
       durations.observe(known, reply.elapsedTime / 1_000);
       if (databaseMilliseconds > 0) databaseDurations.observe(known, databaseMilliseconds / 1_000);
-      if (timedOut) timeouts.inc({ at: timedOut });
+      if (timedOut) timeouts.inc();
       if (reply.statusCode === 429) rejections.inc();
       if (rejected) overload.inc({ reason: rejected });
     },

@@ -4,7 +4,6 @@ import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { accessError } from '../api-keys/authentication.ts';
 import { ApiError, errorBody } from '../contract/errors.ts';
-import { callerOf } from '../http/caller.ts';
 import { presentedKey } from '../http/credentials.ts';
 import { COUNTED_ALREADY } from '../http/rate-limit.ts';
 import { once } from '../once.ts';
@@ -50,7 +49,7 @@ export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, { app, docu
     return { sdk, tools, serverInfo: { name: api.info.title, version: api.info.version } };
   });
 
-  async function call(request: FastifyRequest, reply: FastifyReply, one: OperationTool, given: object) {
+  async function call(request: FastifyRequest, one: OperationTool, given: object) {
     const { fields, headers, ...sent } = one.toRequest({ ...given });
     const response = await app.inject({
       ...sent,
@@ -64,7 +63,6 @@ export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, { app, docu
         prefer: 'handling=strict',
       },
       remoteAddress: request.ip,
-      signal: callerOf(reply).signal(),
     });
     if (response.statusCode < 400) return asText(response.body, false);
     // An agent sees no headers.
@@ -99,7 +97,7 @@ export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, { app, docu
           const message = `There is no tool ${name}. tools/list names the tools.${rule}`;
           throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, message);
         }
-        return call(request, reply, one, given).catch((error: unknown) => {
+        return call(request, one, given).catch((error: unknown) => {
           if (error instanceof ApiError) return asText(JSON.stringify(errorBody(error)), true);
           throw error;
         });

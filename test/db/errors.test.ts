@@ -5,8 +5,8 @@ import {
   isCertainlyUndone,
   isDatabaseError,
   isSafeToRepeat,
+  isTimeout,
   isTransient,
-  type Phase,
   sqlState,
   violatedConstraint,
 } from '../../src/db/index.ts';
@@ -15,11 +15,6 @@ const fromServer = (code: string, constraint?: string) =>
   Object.assign(new Error('from PostgreSQL'), { code, severity: 'ERROR', constraint });
 const fromSocket = (code: string, syscall?: string) =>
   Object.assign(new Error('from a socket'), { code, syscall });
-
-const timeout = (at: Phase) => {
-  const spent = { queue: 0, connection: 0, running: 0, pause: 0 };
-  return new DatabaseTimeout(4_500, { at, statements: 'customers.get', ...spent });
-};
 
 describe('whether an error is transient, safe to repeat, and an error of the database', () => {
   test.each<[string, unknown, isTransient: boolean, isSafe: boolean, isDatabase: boolean]>([
@@ -50,7 +45,8 @@ describe('whether an error is transient, safe to repeat, and an error of the dat
     ['the connection terminated', new Error('Connection terminated unexpectedly'), true, false, true],
     ['a connection timeout', new Error('timeout exceeded when trying to connect'), true, false, true],
     ['a dead connection', new Error('Client has encountered … and is not queryable'), true, false, true],
-    ['a frozen server', timeout('running'), false, false, true],
+    ['a frozen server', new Error('Query read timeout'), true, false, true],
+    ['a transaction that took too long', new DatabaseTimeout(), false, false, true],
     [
       'an API error with a word of connection errors',
       new ApiError('CUSTOMER_NOT_FOUND', { id: 'terminated' }),
@@ -75,11 +71,13 @@ test('only an error of PostgreSQL has an SQLSTATE, and only a violation names it
   expect(violatedConstraint(fromServer('42P01', 'quotes_token_key'))).toBeUndefined();
 });
 
-test.each([
-  ['queue', true],
-  ['connection', true],
-  ['pause', true],
-  ['running', false],
-] as const)('a task that timed out in the phase %s is certainly undone: %s', (at, isUndone) => {
-  expect(isCertainlyUndone(timeout(at))).toBe(isUndone);
+test.each<[string, unknown, isTimeout: boolean, isUndone: boolean]>([
+  ['a statement timeout', fromServer('57014'), true, true],
+  ['a lock timeout', fromServer('55P03'), true, true],
+  ['a transaction that took too long', new DatabaseTimeout(), true, true],
+  ['a frozen server', new Error('Query read timeout'), true, false],
+  ['a broken connection', fromSocket('ECONNRESET', 'read'), false, false],
+  ['an ended connection', fromServer('57P01'), false, false],
+])('%s: whether it is a timeout, and certainly undone', (_name, error, ...expected) => {
+  expect([isTimeout(error), isCertainlyUndone(error)]).toEqual(expected);
 });

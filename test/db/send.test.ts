@@ -61,7 +61,7 @@ test('a read of more than 1 MiB keeps its slot until its caller has sent the res
   const small = statement('select json_build_array() as body');
   const sent = Promise.withResolvers<void>();
   const caller = {
-    signal: () => new AbortController().signal,
+    isGone: () => false,
     sent: () => sent.promise,
     addDatabaseTime: () => undefined,
   };

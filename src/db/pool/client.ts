@@ -1,23 +1,20 @@
-import type pg from 'pg';
-import type { Rejection } from '../../contract/errors.ts';
-import type { Statement } from '../sql/statement.ts';
-import { type Deadline, withDeadline } from './deadline.ts';
-import { openPool, type PoolOptions } from './pool.ts';
+import { REJECTIONS } from '../../contract/errors.ts';
+import { openPool, type Pool, type PoolOptions } from './pool.ts';
 import { retry } from './retry.ts';
-import { createScheduler, type Scheduler } from './scheduler.ts';
 import type { Caller, Queries, Scopes } from './scope.ts';
 import { send } from './send.ts';
+import { createSlots, type Kind } from './slots.ts';
 
-/** Keys, jobs and commands have connections of their own; `for` gives an organization a fair share of the others. */
+/** Keys, jobs and commands have connections of their own; `for` gives an organization its share of the others. */
 export type Database = Queries &
   Scopes & {
-    rejection: (organizationId: string, kind: 'reads' | 'writes') => Rejection | undefined;
     /** `total` and `idle` connections, `running` and `waiting` tasks, and `written`: the writes since the start. */
-    stats: () => { total: number; idle: number; written: number } & ReturnType<Scheduler['stats']>;
+    stats: () => { total: number; idle: number; running: number; waiting: number; written: number };
     close: () => Promise<void>;
   };
 
 export type DatabaseOptions = PoolOptions & {
+  /** Tasks that may wait for a connection. */
   maxWaiting: number;
 };
 
@@ -29,102 +26,85 @@ const SERVICE_TRANSACTION_MS = 60_000;
 /** A result of so many bytes keeps its slot until it is sent: no more large responses are in memory than there are slots. */
 const LARGE_BYTES = 1024 * 1024;
 
-function bytesOf(rows: readonly unknown[]): number {
+function isLarge(result: unknown): boolean {
+  if (!Array.isArray(result)) return false;
   let bytes = 0;
-  for (const row of rows as readonly { body?: Buffer | null }[]) bytes += row.body?.length ?? 0;
-  return bytes;
-}
-
-/** In their order. Reads are sent with `begin`; without it, they change nothing, and no write follows. */
-function queriesOn(client: pg.Client, deadline: Deadline, attempt: number, begun: Promise<void>): Queries {
-  let after: typeof begun | undefined;
-  deadline.sent = undefined;
-  const read = <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> => {
-    deadline.statement = statement.name;
-    const rows = send(client, statement, values, after);
-    rows.catch(() => undefined);
-    deadline.sent = rows;
-    return rows;
-  };
-  const queries: Queries = {
-    read,
-    write: (statement, values) => {
-      after = begun;
-      return read(statement, values);
-    },
-    transaction: (work) => work(queries),
-    attempt,
-  };
-  return queries;
+  for (const { body } of result as { body?: Buffer | null }[]) bytes += body?.length ?? 0;
+  return bytes >= LARGE_BYTES;
 }
 
 export function openDatabase(options: DatabaseOptions): Database {
   const { poolSize, maxWaiting, statementTimeout } = options;
   const tenants = openPool(options);
   const service = openPool({ ...options, poolSize: SERVICE_CONNECTIONS });
-  const scheduler = createScheduler({ capacity: poolSize, maxWaiting });
+  const slots = createSlots({ slots: poolSize, places: maxWaiting });
   let written = 0;
   /** Called after a write: whoever sees the new count also sees the write. */
   const countWrite = (): void => {
     written += 1;
   };
 
-  type Pool = typeof tenants;
-  type Run = <Result>(queue: string, work: () => Promise<Result>, deadline: Deadline) => Promise<Result>;
+  /** Without an organization nothing waits for a slot. */
+  function verbs(pool: Pool, transactionMs: number, organizationId?: string, caller?: Caller): Queries {
+    /** Leaves the slot that a large result holds, so that no read waits for the response of its own request. */
+    let leaveHeld = (): void => undefined;
 
-  function verbs(pool: Pool, run: Run, transactionMs: number, name: string, caller?: Caller): Queries {
-    // Two queues: while the writes of an organization wait for a lock, its reads go on.
-    const [reads, writes] = [`${name} reads`, `${name} writes`];
-    let leaveSlot: (() => void) | undefined;
-    function keepSlot(rows: readonly unknown[]): Promise<void> | undefined {
-      if (!caller || bytesOf(rows) < LARGE_BYTES) return undefined;
-      const isNextRead = new Promise<void>((done) => {
-        leaveSlot = done;
-      });
-      return Promise.race([caller.sent(), isNextRead]);
+    async function inSlot<Result>(
+      kind: Kind,
+      deadline: number,
+      work: () => Promise<Result>,
+    ): Promise<Result> {
+      if (organizationId === undefined) return work();
+      leaveHeld();
+      const leave = await slots.enter(organizationId, kind);
+      const begin = performance.now();
+      let sent: Promise<void> | undefined;
+      try {
+        if (caller?.isGone()) throw REJECTIONS.gone;
+        if (begin > deadline) throw REJECTIONS.waited;
+        const result = await work();
+        if (caller && isLarge(result)) {
+          sent = caller.sent();
+          leaveHeld = leave;
+        }
+        return result;
+      } finally {
+        caller?.addDatabaseTime(performance.now() - begin);
+        if (sent) sent.then(leave);
+        else leave();
+      }
     }
+
+    function task<Result>(
+      kind: Kind,
+      timeoutMs: number,
+      work: (deadline: number, attempt: number) => Promise<Result>,
+    ): Promise<Result> {
+      const deadline = performance.now() + timeoutMs;
+      return retry(kind, deadline, (attempt) => inSlot(kind, deadline, () => work(deadline, attempt)));
+    }
+
     return {
-      read: (statement, values) =>
-        withDeadline(statementTimeout, { caller, isShort: statement.isShort, canEnd: true }, (deadline) => {
-          deadline.statement = statement.name;
-          deadline.keep = keepSlot;
-          leaveSlot?.();
-          const query = (client: pg.Client) => send(client, statement, values);
-          const once = () => (statement.isShort ? pool.withShared : pool.withClient)(query, deadline);
-          return retry('read', () => run(reads, once, deadline), deadline);
-        }),
+      read: (statement, values) => {
+        const { withShared, withClient } = pool;
+        const once = statement.isShort ? withShared : withClient;
+        return task('read', statementTimeout, () => once((client) => send(client, statement, values)));
+      },
       write: (statement, values) =>
-        withDeadline(statementTimeout, { caller, canEnd: false }, (deadline) => {
-          deadline.statement = statement.name;
-          const once = () => pool.withClient((client) => send(client, statement, values), deadline);
-          return retry('write', () => run(writes, once, deadline), deadline);
-        }).finally(countWrite),
+        task('write', statementTimeout, () =>
+          pool.withClient((client) => send(client, statement, values)),
+        ).finally(countWrite),
       transaction: (work, { timeoutMs } = {}) =>
-        withDeadline(timeoutMs ?? transactionMs, { caller, canEnd: false }, (deadline) => {
-          let attempt = 0;
-          const once = () => {
-            attempt += 1;
-            return pool.withTransaction(
-              (client, begun) => work(queriesOn(client, deadline, attempt, begun)),
-              deadline,
-              timeoutMs,
-            );
-          };
-          return retry('write', () => run(writes, once, deadline), deadline);
-        }).finally(countWrite),
+        task('write', timeoutMs ?? transactionMs, (deadline, attempt) =>
+          pool.withTransaction(work, { deadline, attempt, timeoutMs }),
+        ).finally(countWrite),
     };
   }
 
   return {
-    ...verbs(
-      service,
-      (_queue, work) => work(),
-      Math.max(SERVICE_TRANSACTION_MS, statementTimeout),
-      'service',
-    ),
-    for: (organizationId, caller) => verbs(tenants, scheduler.run, statementTimeout, organizationId, caller),
-    rejection: (organizationId, kind) => scheduler.rejection(`${organizationId} ${kind}`),
-    stats: () => ({ ...tenants.stats(), ...scheduler.stats(), written }),
+    ...verbs(service, Math.max(SERVICE_TRANSACTION_MS, statementTimeout)),
+    for: (organizationId, caller) => verbs(tenants, statementTimeout, organizationId, caller),
+    stats: () => ({ ...tenants.stats(), ...slots.stats(), written }),
     close: async () => {
       await Promise.all([tenants.close(), service.close()]);
     },

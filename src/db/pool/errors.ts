@@ -26,17 +26,10 @@ export const isUniqueViolation = (error: unknown): boolean => sqlState(error) ==
 /** A trigger of the migration rejected a record for its size. Its message says the size, and has no value of the record. */
 export const isTooLarge = (error: unknown): boolean => sqlState(error) === 'TL001';
 
-export type Phase = 'queue' | 'connection' | 'running' | 'pause';
-
-/** The milliseconds of each phase, the last phase, and the latest statement. */
-export type Spent = Record<Phase, number> & { at: Phase; statements: string };
-
+/** The statements of a transaction together took longer than its time limit: nothing was committed. */
 export class DatabaseTimeout extends Error {
-  readonly spent: Spent;
-
-  constructor(milliseconds: number, spent: Spent) {
-    super(`The database took longer than ${milliseconds} ms.`);
-    this.spent = spent;
+  constructor() {
+    super('The transaction exceeded its time limit.');
   }
 }
 
@@ -50,7 +43,8 @@ const CONNECTION_CODES = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
 ]);
-const CONNECTION_MESSAGE = /terminated|not queryable|connection.*(closed|ended|timeout)|timeout.*connect/i;
+const CONNECTION_MESSAGE =
+  /terminated|not queryable|read timeout|connection.*(closed|ended|timeout)|timeout.*connect/i;
 const NOT_ACCEPTING = new Set(['57P03', '53300']);
 const GOING_AWAY = /^(08...|57P0[123]|53300)$/;
 
@@ -83,7 +77,7 @@ export function isSafeToRepeat(error: unknown): boolean {
 /** True if the error proves that nothing was written. A broken connection proves nothing. */
 export const isCertainlyUndone = (error: unknown): boolean =>
   error instanceof ApiError ||
-  (error instanceof DatabaseTimeout && error.spent.at !== 'running') ||
+  error instanceof DatabaseTimeout ||
   (sqlState(error) !== undefined && !isTransient(error));
 
 /** True for an error that the request did not cause. The response is 503. */
@@ -93,5 +87,11 @@ export function isDatabaseError(error: unknown): boolean {
   if (state === undefined) return isConnectionError(error) || error instanceof DatabaseTimeout;
   return /^(08|26|28|3D|40|53|57|58|XX)|^55(000|P03)$|^25006$/.test(state);
 }
+
+/** True if PostgreSQL ended the statement, or this service the transaction, because it took too long. */
+export const isTimeout = (error: unknown): boolean =>
+  error instanceof DatabaseTimeout ||
+  /^(57014|55P03)$/.test(sqlState(error) ?? '') ||
+  /read timeout/.test(text(error, 'message') ?? '');
 
 export const isLockTimeout = (error: unknown): boolean => sqlState(error) === '55P03';

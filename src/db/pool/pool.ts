@@ -1,30 +1,43 @@
 import { once } from 'node:events';
 import pg from 'pg';
 import { ApiError } from '../../contract/errors.ts';
-import { type Deadline, enter } from './deadline.ts';
-import { breaksConnection, sqlState } from './errors.ts';
-import { destroy, sendCancel } from './pg/cancel.ts';
-import { createSharedConnections } from './pg/shared.ts';
-import { LostRace } from './scope.ts';
-import { hasPreparedTooMany, run } from './send.ts';
+import { breaksConnection, DatabaseTimeout, sqlState } from './errors.ts';
+import { LostRace, type Queries } from './scope.ts';
+import { hasPreparedTooMany, run, send } from './send.ts';
+import { createSharedConnections } from './shared.ts';
 
 export type PoolOptions = {
   url: string;
   poolSize: number;
-  /** Milliseconds of a task, from the queue to the result. */
+  /** Milliseconds of one statement; PostgreSQL ends it. */
   statementTimeout: number;
   /** Milliseconds that one statement waits for a lock. */
   lockTimeout?: number;
   onConnectionError?: (error: Error) => void;
 };
 
-/** Timeout of a connect, and of the end of a cancelled statement. */
-const SILENCE_MS = 2_000;
-
-/** Server-side timeouts are a backstop: the service's fire a second earlier, with a better error. */
-const BACKSTOP_MS = 1_000;
+export type Pool = ReturnType<typeof openPool>;
 
 type Work<Result> = (client: pg.Client) => Promise<Result>;
+
+type TransactionOptions = {
+  /** No statement and no commit is sent after it. On the clock of `performance.now()`. */
+  deadline: number;
+  attempt: number;
+  timeoutMs: number | undefined;
+};
+
+/** Timeout of a connect, and of the end of the connections. */
+const CONNECT_MS = 2_000;
+
+/** A frozen server ends nothing: so long after PostgreSQL should have ended a statement, its connection is closed. */
+const SILENCE_MS = 1_000;
+
+/**
+ * The schema, because a role with a schema of its own name would use that one; one process for each connection. Not startup
+ * parameters, which poolers reject: a pooler's `connect_query` sets both.
+ */
+const SETTINGS = 'set search_path = public; set max_parallel_workers_per_gather = 0';
 
 /** A connection stays usable after an error of a statement or of the service. */
 const isBroken = (error: unknown): boolean =>
@@ -42,22 +55,23 @@ type Parser = (text: string) => unknown;
 const parserOf = (type: number, format: 'text'): Parser =>
   type === pg.types.builtins.JSON ? (text) => Buffer.from(text) : pg.types.getTypeParser(type, format);
 
-export function openPool(options: PoolOptions) {
-  const serverTimeout = options.statementTimeout + BACKSTOP_MS;
+export function openPool({ url, poolSize, statementTimeout, lockTimeout, onConnectionError }: PoolOptions) {
   const pool = new pg.Pool({
-    connectionString: options.url,
-    max: options.poolSize,
-    connectionTimeoutMillis: Math.min(SILENCE_MS, options.statementTimeout),
+    connectionString: url,
+    max: poolSize,
+    connectionTimeoutMillis: Math.min(CONNECT_MS, statementTimeout),
     idleTimeoutMillis: 300_000,
     keepAlive: true,
     pipeline: true,
     types: { getTypeParser: parserOf as typeof pg.types.getTypeParser },
-    statement_timeout: serverTimeout,
-    lock_timeout: options.lockTimeout ?? serverTimeout,
+    statement_timeout: statementTimeout,
+    lock_timeout: lockTimeout ?? statementTimeout,
+    query_timeout: statementTimeout + SILENCE_MS,
     idle_in_transaction_session_timeout: 30_000,
     application_name: 'travel-agency-crm-api',
+    onConnect: (client) => run(client, SETTINGS),
   });
-  const onError = options.onConnectionError ?? (() => undefined);
+  const onError = onConnectionError ?? (() => undefined);
   const open = new Set<pg.PoolClient>();
   pool.on('error', onError);
   pool.on('remove', (client) => open.delete(client));
@@ -65,85 +79,72 @@ export function openPool(options: PoolOptions) {
     open.add(client);
     // pg-pool does not listen to a client in use: without a listener, its error ends the process.
     client.on('error', onError);
-    // The scheduler counts one PostgreSQL process for each slot. Poolers reject this as a startup parameter.
-    run(client, 'set max_parallel_workers_per_gather = 0').catch(() => undefined);
   });
   const connect = (): Promise<pg.PoolClient> => pool.connect().catch(notSent);
   const sharedConnections = createSharedConnections(connect);
 
   /** pg-pool's own query() closes the connection after every error, a unique violation included. */
-  async function withClient<Result>(
-    work: Work<Result>,
-    deadline: Deadline,
-    breaks: (error: unknown) => boolean = isBroken,
-  ): Promise<Result> {
-    enter(deadline, 'connection');
+  async function withClient<Result>(work: Work<Result>, breaks = isBroken): Promise<Result> {
     const client = await connect();
-    enter(deadline, 'running');
     let isClosed = false;
-    let cancelled: Promise<boolean> | undefined;
-    let silence: NodeJS.Timeout | undefined;
-    const cancel = (): void => {
-      deadline.cancel = undefined;
-      cancelled = sendCancel(client, SILENCE_MS);
-      silence = setTimeout(() => destroy(client), SILENCE_MS);
-    };
-    deadline.cancel = cancel;
     try {
-      if (deadline.abandoned) throw deadline.abandoned;
       return await work(client);
     } catch (error) {
-      isClosed = error !== deadline.abandoned && breaks(error);
+      isClosed = breaks(error);
       throw error;
     } finally {
-      deadline.cancel = undefined;
-      // A late cancel would hit the next user of the connection.
-      if (cancelled) isClosed = !(await cancelled) || isClosed;
-      clearTimeout(silence);
       client.release(isClosed || hasPreparedTooMany(client));
     }
   }
 
-  /** To end one read, the connection is closed; the other reads on it are retried. */
-  async function withShared<Result>(work: Work<Result>, deadline: Deadline): Promise<Result> {
-    enter(deadline, 'connection');
+  async function withShared<Result>(work: Work<Result>): Promise<Result> {
     const shared = sharedConnections.take();
     try {
-      const client = await shared.client;
-      enter(deadline, 'running');
-      const cancel = (): void => {
-        shared.isBroken = true;
-        sendCancel(client, SILENCE_MS);
-        destroy(client);
-      };
-      deadline.cancel = cancel;
-      if (deadline.abandoned) throw deadline.abandoned;
-      return await work(client);
+      return await work(await shared.client);
     } catch (error) {
       shared.isBroken ||= isBroken(error);
       throw error;
     } finally {
-      deadline.cancel = undefined;
       sharedConnections.leave(shared);
     }
   }
 
+  /** Statements are sent in the order of the calls, without waiting for each other. */
   function withTransaction<Result>(
-    work: (client: pg.Client, begun: Promise<void>) => Promise<Result>,
-    deadline: Deadline,
-    timeoutMs?: number,
+    work: (transaction: Queries) => Promise<Result>,
+    { deadline, attempt, timeoutMs }: TransactionOptions,
   ): Promise<Result> {
-    const begin = timeoutMs ? `begin; set local statement_timeout = ${timeoutMs + BACKSTOP_MS}` : 'begin';
+    const begin = timeoutMs ? `begin; set local statement_timeout = ${timeoutMs}` : 'begin';
     let isOpen = false;
-    const transaction = async (client: pg.Client): Promise<Result> => {
+
+    async function transaction(client: pg.Client): Promise<Result> {
+      const sent: Promise<unknown>[] = [];
+      const keep = <Rows>(rows: Promise<Rows>): Promise<Rows> => {
+        // `work` need not wait for a statement whose rows it does not use.
+        rows.catch(() => undefined);
+        sent.push(rows);
+        return rows;
+      };
+      const isLate = () => performance.now() > deadline;
+      const query: Queries['read'] = (statement, values) =>
+        keep(
+          isLate()
+            ? Promise.reject(new DatabaseTimeout())
+            : send(client, statement, values, timeoutMs && timeoutMs + SILENCE_MS),
+        );
+      const queries: Queries = {
+        read: query,
+        write: query,
+        transaction: (inner) => inner(queries),
+        attempt,
+      };
       try {
-        const begun = run(client, begin);
-        begun.catch(() => undefined);
-        const result = await work(client, begun);
-        await begun;
-        if (deadline.abandoned) throw deadline.abandoned;
-        // After an error of the last statement, PostgreSQL rolls back at the commit.
-        await Promise.all([deadline.sent, run(client, 'commit')]);
+        // Without a transaction, what was sent behind it was written.
+        keep(run(client, begin).catch((cause: Error) => Promise.reject(new Error('terminated', { cause }))));
+        const result = await work(queries);
+        if (isLate()) throw new DatabaseTimeout();
+        // After an error, PostgreSQL rolls back at the commit.
+        await Promise.all([...sent, run(client, 'commit')]);
         return result;
       } catch (error) {
         await run(client, 'rollback').catch(() => {
@@ -151,14 +152,15 @@ export function openPool(options: PoolOptions) {
         });
         throw error;
       }
-    };
-    return withClient(transaction, deadline, (error) => isOpen || breaksConnection(error));
+    }
+
+    return withClient(transaction, (error) => isOpen || breaksConnection(error));
   }
 
   /** pool.end() resolves before its connections have ended; a server that stops in between would break them. */
   async function close(): Promise<void> {
     await pool.end();
-    const silence = AbortSignal.timeout(SILENCE_MS);
+    const silence = AbortSignal.timeout(CONNECT_MS);
     while (open.size > 0 && !silence.aborted)
       await once(pool, 'remove', { signal: silence }).catch(() => undefined);
   }

@@ -1,30 +1,28 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Deadline, enter } from './deadline.ts';
 import { isSafeToRepeat, isTransient } from './errors.ts';
+import type { Kind } from './slots.ts';
 
 const WRITE_RETRIES = 3;
 
 /** 25 to 400 ms; random, so that clients do not retry at the same time. */
-const backoff = (attempt: number): number => Math.min(400, 50 * 2 ** attempt) * (0.5 + Math.random() / 2);
+const backoff = (attempt: number): number => Math.min(400, 25 * 2 ** attempt) * (0.5 + Math.random() / 2);
 
+/** Repeats a read until `deadline`, and a write if the error proves that nothing was written. */
 export async function retry<Result>(
-  kind: 'read' | 'write',
-  work: () => Promise<Result>,
-  deadline: Deadline,
+  kind: Kind,
+  deadline: number,
+  work: (attempt: number) => Promise<Result>,
 ): Promise<Result> {
-  for (let attempt = 0; ; attempt += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
-      return await work();
+      return await work(attempt);
     } catch (error) {
       const isRepeated =
         kind === 'read'
           ? isTransient(error) || isSafeToRepeat(error)
-          : isSafeToRepeat(error) && attempt < WRITE_RETRIES;
-      if (!isRepeated || deadline.abandoned) throw error;
-      enter(deadline, 'pause');
+          : isSafeToRepeat(error) && attempt <= WRITE_RETRIES;
+      if (!isRepeated || performance.now() > deadline) throw error;
       await pause(backoff(attempt));
-      enter(deadline, 'queue');
-      if (deadline.abandoned) throw deadline.abandoned;
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Statement } from '../sql/statement.ts';
 
 export type TransactionOptions = {
-  /** In place of `DATABASE_TIMEOUT_MS`: of the whole transaction, and of each of its statements. Lock waits keep theirs. */
+  /** In place of `DATABASE_TIMEOUT_MS`, of the whole transaction and of each of its statements. Lock waits keep theirs. */
   timeoutMs?: number;
 };
 
@@ -11,8 +11,8 @@ export type Queries = {
   /** Retries only if the error proves that nothing was written, unless in a transaction. */
   write: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
   /**
-   * Runs `work` again if nothing was committed. Inside a transaction, it joins that one. The commit is sent together with
-   * a last statement that `work` does not wait for.
+   * Runs `work` again if nothing was committed. Inside a transaction, it joins that one. Statements are sent in the order of the
+   * calls, and the commit together with those that `work` does not wait for: if one fails, nothing is committed.
    */
   transaction: <Result>(
     work: (transaction: Queries) => Promise<Result>,
@@ -33,14 +33,13 @@ export class ContactTaken extends LostRace {
 }
 
 export type Caller = {
-  /** Aborted when the client disconnects. A function, because short reads need no signal. */
-  signal: () => AbortSignal;
+  /** Whether the client has disconnected: what still waits for a slot is not begun. */
+  isGone: () => boolean;
   addDatabaseTime: (milliseconds: number) => void;
   /** Resolves when the response was sent, at the latest after some seconds. */
   sent: () => Promise<void>;
 };
 
-/** When the caller disconnects, its reads are cancelled, and its writes only before they begin. */
 export type Scopes = { for: (organizationId: string, caller?: Caller) => Queries };
 
 declare const proven: unique symbol;

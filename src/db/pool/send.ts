@@ -16,23 +16,27 @@ function countPrepared(client: pg.Client, name: string): void {
   else preparedOn.set(client, new Set([name]));
 }
 
-/** @throws Error if a value is missing, before anything is sent */
+/**
+ * @param timeoutMs in place of the timeout of the pool
+ * @throws Error if a value is missing, before anything is sent
+ */
 export function send<Row, Values>(
   client: pg.Client,
   statement: Statement<Row, Values>,
   values: Values,
-  after?: Promise<void>,
+  timeoutMs?: number,
 ): Promise<Row[]> {
-  const query = bind(statement, values);
-  const sent = () =>
-    new Promise<Row[]>((done, fail) => {
-      if (statement.isPrepared) countPrepared(client, statement.name);
-      client.query(query, (error, result) => (error ? fail(error) : done(result.rows as Row[])));
+  const query = { ...bind(statement, values), ...(timeoutMs && { query_timeout: timeoutMs }) };
+  return new Promise<Row[]>((done, fail) => {
+    if (statement.isPrepared) countPrepared(client, statement.name);
+    client.query(query, (error, result) => {
+      if (error) fail(Object.assign(error, { statement: statement.name }));
+      else done(result.rows as Row[]);
     });
-  return after ? after.then(sent) : sent();
+  });
 }
 
-export const run = (client: pg.Client, command: string): Promise<void> =>
+export const run = (client: pg.ClientBase, command: string): Promise<void> =>
   new Promise((done, fail) => {
     client.query(command, (error) => (error ? fail(error) : done()));
   });

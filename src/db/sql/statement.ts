@@ -11,7 +11,7 @@ export type Statement<Row, Values> = {
   readonly text: string;
   readonly params: readonly unknown[];
   readonly isPrepared: boolean;
-  /** Cheap lookup: it shares a connection, and is not cancelled on disconnect. */
+  /** Cheap lookup: it shares a connection. */
   readonly isShort?: boolean | undefined;
   readonly _?: { row: Row; values: (values: Values) => void };
 };

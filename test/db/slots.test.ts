@@ -1,0 +1,80 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createSlots, type Kind } from '../../src/db/pool/slots.ts';
+
+/** Enters tasks that end when the test says so. */
+function slotsOf(options: { slots: number; places: number }) {
+  const slots = createSlots(options);
+  const started: string[] = [];
+  const rejected: string[] = [];
+  const leaves = new Map<string, () => void>();
+  return {
+    ...slots,
+    started,
+    rejected,
+    enter: async (owner: string, count: number, kind: Kind = 'read') => {
+      for (let n = 1; n <= count; n += 1) {
+        const name = `${owner}${n} ${kind}`;
+        slots.enter(owner, kind).then(
+          (leave) => {
+            started.push(name);
+            leaves.set(name, leave);
+          },
+          () => rejected.push(name),
+        );
+      }
+      await nextTurn();
+    },
+    end: async (name: string) => {
+      leaves.get(name)?.();
+      leaves.get(name)?.();
+      await nextTurn();
+    },
+  };
+}
+
+test('one organization gets half of the slots and half of the queue; the others always find one of both', async () => {
+  const { enter, started, rejected, stats } = slotsOf({ slots: 8, places: 16 });
+  await enter('a', 20);
+  expect(stats()).toEqual({ running: 4, waiting: 8 });
+  await enter('b', 20);
+  expect(stats()).toEqual({ running: 6, waiting: 12 });
+  for (const other of ['c', 'd', 'e', 'f']) await enter(other, 1);
+  expect(started.slice(6)).toEqual(['c1 read', 'd1 read']);
+  expect(stats()).toEqual({ running: 8, waiting: 14 });
+  await expect.poll(() => rejected.length).toBe(8 + 14);
+  expect(new Set(rejected.map(([owner]) => owner))).toEqual(new Set(['a', 'b']));
+});
+
+test('a slot that is left goes to the task that waited longest and whose organization may have it', async () => {
+  const { enter, end, started, stats } = slotsOf({ slots: 4, places: 16 });
+  await enter('a', 4);
+  await enter('b', 2);
+  await enter('c', 2);
+  expect(started).toEqual(['a1 read', 'a2 read', 'b1 read', 'c1 read']);
+  const order = ['a1 read', 'b1 read', 'a2 read', 'c1 read', 'a3 read', 'a4 read', 'b2 read', 'c2 read'];
+  for (const name of order) await end(name);
+  expect(started.slice(4)).toEqual(['a3 read', 'b2 read', 'a4 read', 'c2 read']);
+  expect(stats()).toEqual({ running: 0, waiting: 0 });
+});
+
+test('while all writes of an organization hang, its reads find a slot and a place', async () => {
+  const { enter, end, started, stats } = slotsOf({ slots: 8, places: 32 });
+  await enter('a', 40, 'write');
+  expect(stats()).toEqual({ running: 3, waiting: 14 });
+  await enter('a', 3);
+  expect(started.slice(3)).toEqual(['a1 read']);
+  expect(stats()).toEqual({ running: 4, waiting: 16 });
+  await end('a1 read');
+  expect(started.slice(4)).toEqual(['a2 read']);
+});
+
+test.each([1, 2])('with %i slots, everything gets one in the end', async (slots) => {
+  const { enter, end, started } = slotsOf({ slots, places: 8 });
+  await enter('a', 1);
+  await enter('a', 1, 'write');
+  await enter('b', 1);
+  await enter('b', 1, 'write');
+  for (let n = 0; n < 4; n += 1) await end(started[n] ?? '');
+  expect(started).toHaveLength(4);
+});
