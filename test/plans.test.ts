@@ -411,9 +411,10 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
     'organizations.claimed_for_purge by organizations': 'the organizations themselves',
     'organizations.list by organizations': 'the organizations themselves',
     'organizations.list by team_members_user_key': 'an account has several organizations',
-    'quotes.list_archived token by quotes_token_idx': 'a token is unique among all organizations',
-    'quotes.list_archived_total token by quotes_token_idx': 'a token is unique among all organizations',
+    'quotes.list_records token archived by quotes_token_idx': 'a token is unique among all organizations',
     'quotes.list_records token by quotes_token_idx': 'a token is unique among all organizations',
+    'quotes.list_records_total token archived by quotes_token_idx':
+      'a token is unique among all organizations',
     'quotes.list_records_total token by quotes_token_idx': 'a token is unique among all organizations',
     'quotes.of_token by quotes_token_idx': 'a token is unique among all organizations',
   };

@@ -93,8 +93,8 @@ export async function findKey(db: Queries, hash: string): Promise<FoundKey | und
 
 export const listApiKeys = defineList(keyView, {
   query: ApiKeyListQuery,
-  order: newestFirst('createdAt'),
-  filters: { active: { field: 'id', where: () => sql`${isCurrent}` } },
+  order: newestFirst(apiKeys, apiKeys.createdAt),
+  filters: { active: { where: () => sql`${isCurrent}` } },
 });
 
 /** @throws API_KEY_NOT_FOUND */

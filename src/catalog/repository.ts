@@ -12,7 +12,6 @@ import {
   defineList,
   defineLockedGet,
   definePurge,
-  defineRecordList,
   defineRestore,
   defineUpdate,
   equals,
@@ -26,6 +25,7 @@ import {
   type OrganizationScope,
   parseJson,
   products,
+  searchableProducts,
   type View,
 } from '../db/index.ts';
 import {
@@ -58,15 +58,15 @@ const recordView = {
 
 const lists = {
   query: CatalogProductListQuery,
-  order: newestFirst('updatedAt'),
+  order: newestFirst(products, products.updatedAt),
   filters: {
-    ...changeFilters,
-    budgetTier: equals('budgetTier'),
-    destination: hasEntry('destinations'),
-    externalReferenceCode: equals('externalReferenceCode'),
-    query: contains(),
-    status: equals('status'),
-    type: equals('type'),
+    ...changeFilters(activeProducts),
+    budgetTier: equals(products.budgetTier, searchableProducts.budgetTier),
+    destination: hasEntry(products.destinations, searchableProducts.destinations),
+    externalReferenceCode: equals(products.externalReferenceCode, searchableProducts.externalReferenceCode),
+    query: contains(activeProducts.searchedText, searchableProducts.search),
+    status: equals(products.status, searchableProducts.status),
+    type: equals(products.type, searchableProducts.type),
   },
 };
 
@@ -133,8 +133,13 @@ const restoreArchived = defineRestore(recordView, isRestorable);
 export const catalogProductRecord = {
   ...defineProducts(recordView, 'product_records'),
   get: getStored,
-  list: defineRecordList(recordView, lists, {
-    view: { ...archivedOf(recordView), visible: sql`${products.archivedAt} is not null and ${isRestorable}` },
+  list: defineList(recordView, {
+    ...lists,
+    name: 'products.list_records',
+    archived: {
+      ...archivedOf(products),
+      visible: sql`${products.archivedAt} is not null and ${isRestorable}`,
+    },
   }),
   archive: archiveCatalogProduct,
   /** @throws CATALOG_PRODUCT_NOT_FOUND also after the retention, CATALOG_PRODUCT_NOT_ARCHIVED */

@@ -1,10 +1,10 @@
-import { type Placeholder, type SQL, sql } from 'drizzle-orm';
-import { alias, type PgColumn } from 'drizzle-orm/pg-core';
+import { isNull, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
 import { searchedTexts } from '../../rules/contact-key.ts';
 import { contactKeysIn, containsText } from '../customers/contacts.repository.ts';
+import { survivor } from '../customers/references.repository.ts';
 import {
   before,
-  byCustomer,
   channelMessages,
   conversations,
   customerName,
@@ -12,12 +12,12 @@ import {
   defineList,
   equals,
   fieldsOf,
+  idsOf,
   isoTime,
   named,
   newestFirst,
   newestThreads,
   ofOrganization,
-  plannedEachTime,
   recordFilters,
   searchableConversations,
   since,
@@ -78,42 +78,42 @@ export const conversationRecordView = {
   fields: fieldsOf(ConversationRecord, conversations, { ...derived, lastMessage }),
 };
 
+const ofCustomer = (customer: SQL): SQL => sql`${conversations.chainId} in (
+  select ${thread.chainId} from ${conversations} as ${thread}
+  where ${ofOrganization(thread)} and ${thread.customerId} = ${customer})`;
+
 /** Lists show the newest thread of each chain. Filters look into every thread. */
 const conversationLists = {
   query: ConversationFilters,
-  order: newestFirst('lastMessageAt'),
+  order: newestFirst(conversations, conversations.lastMessageAt),
   filters: {
-    ...recordFilters,
-    activityState: equals('activityState'),
-    channel: equals('channel'),
+    ...recordFilters(newestThreads),
+    activityState: equals(conversations.activityState),
+    channel: equals(conversations.channel),
     // Lateral, and with an offset, for the reason of `ofContacts`.
     contact: {
-      field: 'chainId',
-      where: (chainId: PgColumn | SQL, keys: Placeholder) => sql`${chainId} = any(array(
-        select found.chain_id from json_each_text(${keys}::json) as sent(type, key) cross join lateral (
+      where: ($: Placeholder) => sql`${conversations.chainId} = any(array(
+        select found.chain_id from json_each_text(${$}::json) as sent(type, key) cross join lateral (
           select ${thread.chainId} from ${conversations} as ${thread}
           where ${ofOrganization(thread)} and ${thread.contactKey} = sent.key
             and ${thread.channel} = sent.type offset 0) found))`,
       value: contactKeysIn,
-      isTotalLater: true,
     },
-    updatedSince: plannedEachTime(since('updatedAt')),
-    updatedBefore: plannedEachTime(before('updatedAt')),
-    customerId: byCustomer('chainId', {
-      where: (chainId, referred) => sql`${chainId} in (
-        select ${thread.chainId} from ${conversations} as ${thread}
-        where ${ofOrganization(thread)} and ${thread.customerId} = ${referred})`,
-      isNone: () => sql`${conversations.customerId} is null`,
-    }),
+    customerId: { where: ($: Placeholder) => ofCustomer(survivor.one($)), value: idsOf },
+    customerId_none: { where: () => isNull(conversations.customerId) },
+    customerId_several: {
+      where: ($: Placeholder) => ofCustomer(survivor.several($)),
+      isPlannedEachTime: true,
+    },
+    updatedSince: { ...since(conversations.updatedAt), isPlannedEachTime: true },
+    updatedBefore: { ...before(conversations.updatedAt), isPlannedEachTime: true },
     query: {
-      field: 'chainId',
-      where: (chainId: PgColumn | SQL, texts: Placeholder) => sql`${chainId} = any(array(
+      where: ($: Placeholder) => sql`${conversations.chainId} = any(array(
         select ${searchableConversations.chain} from ${searchableConversations}
         where ${ofOrganization(searchableConversations)}
-          and ${containsText(searchableConversations.search, texts)}))`,
+          and ${containsText(searchableConversations.search, $)}))`,
       value: searchedTexts,
       isPlannedEachTime: true,
-      isTotalLater: true,
     },
   },
 };
@@ -124,5 +124,5 @@ export const listConversationRecords = defineList(conversationRecordView, {
   ...conversationLists,
   name: 'conversations.list_records',
   query: ConversationRecordFilters,
-  filters: { ...conversationLists.filters, controlledBy: equals('controlledBy') },
+  filters: { ...conversationLists.filters, controlledBy: equals(conversations.controlledBy) },
 });

@@ -1,9 +1,11 @@
-import { sql } from 'drizzle-orm';
+import { type Placeholder, sql } from 'drizzle-orm';
 import { ApiError } from '../contract/errors.ts';
 import {
+  archivedOf,
   ContactTaken,
+  customers,
+  defineList,
   defineLockedGet,
-  defineRecordList,
   defineRestore,
   equals,
   inTransaction,
@@ -22,25 +24,22 @@ import {
 } from './repository.ts';
 import { type CustomerRecord, CustomerRecordFilters } from './schema.ts';
 
-/** Archived customers have no rows of contact keys. */
-const list = defineRecordList(
-  customerRecordView,
-  {
-    ...customerLists,
-    query: CustomerRecordFilters,
-    filters: { ...customerLists.filters, mergedInto: equals('mergedInto') },
-  },
-  {
-    filters: {
-      contact: {
-        field: 'contactKeys',
-        where: (keys, sent) =>
-          sql`${keys} && array(select concat(type, ' ', key) from json_each_text(${sent}::json) as sent(type, key))`,
-        value: contactKeysIn,
-      },
+const list = defineList(customerRecordView, {
+  ...customerLists,
+  name: 'customers.list_records',
+  query: CustomerRecordFilters,
+  filters: {
+    ...customerLists.filters,
+    // Archived customers have no rows of contact keys.
+    archivedContact: {
+      where: ($: Placeholder) => sql`${customers.contactKeys} &&
+        array(select concat(type, ' ', key) from json_each_text(${$}::json) as sent(type, key))`,
+      value: contactKeysIn,
     },
+    mergedInto: equals(customers.mergedInto),
   },
-);
+  archived: archivedOf(customers),
+});
 
 const restoreArchived = defineRestore(customerRecordView);
 const lockCustomerRecord = defineLockedGet(storedOf(customerRecordView), 'customers.get_stored');
@@ -70,7 +69,8 @@ async function restoreCustomer(scope: OrganizationScope, id: string): Promise<Js
 export const customerRecord = {
   ...activeCustomerRecord,
   get: getCustomerRecord,
-  list,
+  list: (scope: OrganizationScope, { contact, ...query }: Parameters<typeof list>[1]) =>
+    list(scope, { ...query, [query.archived ? 'archivedContact' : 'contact']: contact }),
   archive: archiveCustomer,
   restore: restoreCustomer,
 };

@@ -10,10 +10,12 @@ import {
 } from '../../rules/contact-key.ts';
 import { ApiError } from '../contract/errors.ts';
 import {
+  activeCustomers,
   ContactTaken,
   contains,
   conversations,
   customerContactKeys,
+  customers,
   type Filter,
   inTransaction,
   lockRows,
@@ -23,6 +25,7 @@ import {
   type Params,
   prepared,
   type RecordKey,
+  searchableCustomers,
 } from '../db/index.ts';
 import type { ContactInput, CustomerContact } from './schema.ts';
 
@@ -40,27 +43,34 @@ export const contactKeysIn = (contact: string, { contactType }: { contactType?: 
  * keys of the organization.
  */
 export const ofContacts: Filter = {
-  field: 'id',
-  where: (id, keys) => sql`${id} = any(array(
-      select found.customer_id from json_each_text(${keys}::json) as sent(type, key) cross join lateral (
+  where: ($) => sql`${customers.id} = any(array(
+      select found.customer_id from json_each_text(${$}::json) as sent(type, key) cross join lateral (
         select ${customerContactKeys.customerId} from ${customerContactKeys}
         where ${ofOrganization(customerContactKeys)}
           and ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
         limit 1) found))`,
   value: contactKeysIn,
-  isTotalLater: true,
   isShort: true,
 };
 
-/** A text that contains one of the two texts of `searchedTexts`. */
+/** Matches either text of `searchedTexts`. */
 export const containsText = (column: SQL | PgColumn, texts: Placeholder): SQL =>
   sql`(${column} like contains_pattern((${texts}::text[])[1]) or ${column} like contains_pattern((${texts}::text[])[2]))`;
 
-/** Text in the search document. With a condition for the text alone, PostgreSQL plans most searches in 0.8 of the time. */
-export const search: Filter = {
-  ...contains(),
-  formOf: (sent) => (new Set(searchedTexts(sent)).size === 1 ? undefined : 'either'),
-  forms: { either: { ...contains(), where: containsText, value: searchedTexts } },
+/** Text in the search document. One condition instead of two: planning takes a fifth less. */
+export const search = {
+  query: {
+    ...contains(activeCustomers.searchedText, searchableCustomers.search),
+    value: (sent: string) => {
+      const texts = searchedTexts(sent);
+      return new Set(texts).size === 1 ? sent : texts;
+    },
+  },
+  query_several: {
+    ...contains(activeCustomers.searchedText, searchableCustomers.search),
+    where: ($: Placeholder) => containsText(activeCustomers.searchedText, $),
+    inDocuments: ($: Placeholder) => containsText(searchableCustomers.search, $),
+  },
 };
 
 /** A contact key with its type, as in `customers.contact_keys`: `email ana@example.com`. */

@@ -31,6 +31,7 @@ import {
   prepared,
   qb,
   type RecordKey,
+  searchableCustomers,
   storedOf,
   type View,
 } from '../db/index.ts';
@@ -77,8 +78,13 @@ export const customerColumns = {
 
 export const customerLists = {
   query: CustomerFilters,
-  order: newestFirst('updatedAt'),
-  filters: { ...changeFilters, contact: ofContacts, query: search, tag: hasEntry('tags') },
+  order: newestFirst(customers, customers.updatedAt),
+  filters: {
+    ...changeFilters(activeCustomers),
+    ...search,
+    contact: ofContacts,
+    tag: hasEntry(customers.tags, searchableCustomers.tags),
+  },
 };
 
 export const listCustomers = defineList(customerView, customerLists);

@@ -1,10 +1,10 @@
 import { type Placeholder, sql } from 'drizzle-orm';
+import { survivor } from '../customers/references.repository.ts';
 import {
   activeCustomers,
   activeMembers,
   activeOpportunities,
   activeStages,
-  byCustomer,
   byId,
   changeFilters,
   columnsOf,
@@ -14,17 +14,23 @@ import {
   defineGet,
   defineList,
   defineRecord,
-  defineSummary,
   equals,
   fieldsOf,
   type Json,
+  jsonList,
+  matching,
   named,
+  nameOfParts,
   newestFirst,
   type OrganizationScope,
   opportunities,
   pipelineStages,
   reportedTemperature,
+  searchableOpportunities,
+  statementsBySet,
   teamMembers,
+  unprepared,
+  valuesOf,
 } from '../db/index.ts';
 import {
   Opportunity,
@@ -32,6 +38,7 @@ import {
   OpportunityPut,
   OpportunityRecord,
   type OpportunityTotal,
+  type OpportunityTotalsQuery,
   type OpportunityUpdate,
 } from './schema.ts';
 
@@ -48,21 +55,20 @@ export const opportunityView = {
   fields: fieldsOf(Opportunity, opportunities, derived),
 };
 
+const filters = {
+  ...changeFilters(activeOpportunities),
+  ...byId('customerId', opportunities.customerId, survivor),
+  ...byId('sellerMemberId', opportunities.sellerMemberId),
+  ...byId('stageId', opportunities.stageId),
+  query: contains(activeOpportunities.searchedText, searchableOpportunities.search),
+  salesStage: equals(opportunities.salesStage),
+  temperature: { where: ($: Placeholder) => sql`${reportedTemperature(opportunities)} = ${$}` },
+};
+
 const opportunityLists = {
   query: OpportunityListQuery,
-  order: newestFirst('updatedAt'),
-  filters: {
-    ...changeFilters,
-    customerId: byCustomer('customerId'),
-    query: contains(),
-    salesStage: equals('salesStage'),
-    sellerMemberId: byId('sellerMemberId'),
-    stageId: byId('stageId'),
-    temperature: {
-      field: 'temperature',
-      where: (_column: unknown, value: Placeholder) => sql`${reportedTemperature(opportunities)} = ${value}`,
-    },
-  },
+  order: newestFirst(opportunities, opportunities.updatedAt),
+  filters,
 };
 
 export const listOpportunities = defineList(opportunityView, opportunityLists);
@@ -87,11 +93,10 @@ const defined = defineRecord(opportunityRecordView, {
 
 const { stageId, budgetCurrency, budgetMin, budgetMax } = opportunities;
 
-/** One row for each stage, with the sums of each currency. */
-export const sumOpportunities = defineSummary(
-  opportunityRecordView,
-  opportunityLists,
-  (where) => sql<{ body: Json<OpportunityTotal> }>`
+const sumStatement = statementsBySet((entries: readonly string[], isFurther) =>
+  unprepared(
+    nameOfParts(['opportunities.summary', ...entries]),
+    () => sql<{ body: Json<OpportunityTotal> }>`
     select row_to_json(item) as body from (
       select stage_id as "stageId", sum(amount)::integer as count, concat('[', string_agg(
         (select row_to_json(sums) from (select currency as "budgetCurrency", least as "budgetMin", most as "budgetMax") sums)::text,
@@ -99,9 +104,23 @@ export const sumOpportunities = defineSummary(
       from (
         select ${stageId} as stage_id, ${budgetCurrency} as currency, count(*) as amount,
           trim_scale(sum(${budgetMin})) as least, trim_scale(sum(${budgetMax})) as most
-        from ${opportunities} where ${where} group by ${stageId}, ${budgetCurrency}) summed
+        from ${opportunities} where ${matching(activeOpportunities, filters, entries).where}
+        group by ${stageId}, ${budgetCurrency}) summed
       group by stage_id order by stage_id) item`,
+    { isFurther },
+  ),
 );
+
+/** One row for each stage, with the sums of each currency. */
+export async function sumOpportunities(
+  { db, organizationId }: OrganizationScope,
+  query: OpportunityTotalsQuery,
+): Promise<Json<{ data: OpportunityTotal[] }>> {
+  const values = valuesOf(filters, query);
+  const rows = await db.read(sumStatement(Object.keys(values)), { ...values, organizationId });
+  const sums = rows.map(({ body }) => body);
+  return jsonList(sums, ']}');
+}
 
 /** `agentTemperature` wins over `temperature` if both are sent. */
 const withTemperature = <Input extends OpportunityUpdate>({ agentTemperature, ...input }: Input) =>

@@ -104,6 +104,7 @@ export const OpportunityRecord = Opportunity.extend({
 }).meta({ id: 'OpportunityRecord' });
 
 export const OpportunityTotalsQuery = OpportunityListQuery.omit({ limit: true, offset: true });
+export type OpportunityTotalsQuery = z.infer<typeof OpportunityTotalsQuery>;
 
 const OpportunityTotal = z
   .object({

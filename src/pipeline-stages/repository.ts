@@ -1,5 +1,5 @@
 import { ApiError } from '../contract/errors.ts';
-import { activeStages, columnsOf, defineRecord, fieldsOf, pipelineStages } from '../db/index.ts';
+import { activeStages, columnsOf, defineRecord, fieldsOf, oldestFirst, pipelineStages } from '../db/index.ts';
 import { PipelineStage, PipelineStageListQuery, PipelineStagePut } from './schema.ts';
 
 const stageView = { ...activeStages, fields: fieldsOf(PipelineStage, pipelineStages) };
@@ -7,10 +7,7 @@ const stageView = { ...activeStages, fields: fieldsOf(PipelineStage, pipelineSta
 export const pipelineStageRecord = defineRecord(stageView, {
   lists: {
     query: PipelineStageListQuery.omit({ archived: true }),
-    order: [
-      { field: 'position', direction: 'asc' },
-      { field: 'id', direction: 'asc' },
-    ],
+    order: oldestFirst(pipelineStages, pipelineStages.position),
     filters: {},
   },
   columns: columnsOf(PipelineStagePut, pipelineStages),

@@ -1,12 +1,11 @@
-import { and, eq, not, type Placeholder, type SQL, sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
+import { and, eq, not, type Placeholder, sql } from 'drizzle-orm';
 import { randomBase62 } from '../contract/base62.ts';
 import { ApiError, invalid } from '../contract/errors.ts';
+import { survivor } from '../customers/references.repository.ts';
 import {
   activeOpportunities,
   activeQuotes,
   as,
-  byCustomer,
   byId,
   changeFilters,
   columnsOf,
@@ -34,6 +33,7 @@ import {
   type RecordKey,
   recordIs,
   recordNotFound,
+  searchableQuotes,
   toJson,
   written,
 } from '../db/index.ts';
@@ -56,17 +56,14 @@ export const quoteRecordView = { ...activeQuotes, fields: fieldsOf(QuoteRecord, 
 
 const quoteLists = {
   query: QuoteListQuery,
-  order: newestFirst('updatedAt'),
+  order: newestFirst(quotes, quotes.updatedAt),
   filters: {
-    ...changeFilters,
-    customerId: byCustomer('customerId'),
-    opened: {
-      field: 'openCount',
-      where: (count: PgColumn | SQL, value: Placeholder) => sql`(${count} > 0) = ${value}::boolean`,
-    },
-    opportunityId: byId('opportunityId'),
-    query: contains(),
-    status: equals('status'),
+    ...changeFilters(activeQuotes),
+    ...byId('customerId', quotes.customerId, survivor),
+    ...byId('opportunityId', quotes.opportunityId),
+    opened: { where: ($: Placeholder) => sql`(${quotes.openCount} > 0) = ${$}::boolean` },
+    query: contains(activeQuotes.searchedText, searchableQuotes.search),
+    status: equals(quotes.status),
   },
 };
 
@@ -103,7 +100,7 @@ export const quoteRecord = defineRecord(quoteRecordView, {
   lists: {
     ...quoteLists,
     query: QuoteRecordListQuery.omit({ archived: true }),
-    filters: { ...quoteLists.filters, token: { ...equals('token'), isTotalLater: true, isShort: true } },
+    filters: { ...quoteLists.filters, token: { ...equals(quotes.token), isShort: true } },
   },
   columns: columnsOf(QuotePut, quotes),
   fixed: ['token'],

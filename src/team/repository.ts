@@ -20,12 +20,13 @@ import {
 
 export const memberView = { ...activeMembers, fields: fieldsOf(TeamMember, teamMembers) };
 
-const order = oldestFirst('createdAt');
+const order = oldestFirst(teamMembers, teamMembers.createdAt);
+const filters = recordFilters(activeMembers);
 
 export const listTeamMembers = defineList(memberView, {
   query: TeamMemberListQuery,
   order,
-  filters: recordFilters,
+  filters,
 });
 
 export const teamMemberRecord = defineRecord(
@@ -34,7 +35,7 @@ export const teamMemberRecord = defineRecord(
     lists: {
       query: TeamMemberRecordListQuery.omit({ archived: true }),
       order,
-      filters: { ...recordFilters, userId: { ...equals('userId'), isShort: true } },
+      filters: { ...filters, userId: { ...equals(teamMembers.userId), isShort: true } },
     },
     columns: columnsOf(TeamMemberPut, teamMembers),
     taken: ({ userId }) => new ApiError('TEAM_MEMBER_USER_TAKEN', { userId }),

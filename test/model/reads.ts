@@ -36,9 +36,9 @@ const chainOf = ({ conversations }: Organization, { chainId }: Row): Row[] =>
 
 type Condition = (row: Row, value: string, organization: Organization, query: Fields) => boolean;
 
-/** One id or several; `null` stands for none, and a merged customer for the one that it became. */
+/** One id or several, or `null` for none; a merged customer stands for the one that it became. */
 const isOf = (value: string, id: string | null, { customers }: Organization): boolean =>
-  value.split(',').some((one) => (one === 'null' ? null : (customers[one]?.mergedInto ?? one)) === id);
+  value === 'null' ? id === null : value.split(',').some((one) => (customers[one]?.mergedInto ?? one) === id);
 
 const byId =
   (field: string): Condition =>

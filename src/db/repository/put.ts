@@ -10,7 +10,7 @@ import { type Json, parseJson } from '../sql/json.ts';
 import { as, keyIs, qb, type RecordKey, type View } from '../sql/query.ts';
 import { type Params, prepared } from '../sql/statement.ts';
 import { type Resource, recordNotFound, type TenantTable } from '../tables/resource.ts';
-import { defineRecordList, type ListOptions } from './list.ts';
+import { archivedOf, defineList, type ListOptions } from './list.ts';
 import {
   defineArchive,
   defineGet,
@@ -186,7 +186,11 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
   >(view, steps.replaced, `${name}.update`, getActive);
 
   return {
-    list: defineRecordList(view, options.lists),
+    list: defineList(view, {
+      name: `${name}.list_records`,
+      archived: archivedOf(view.table),
+      ...options.lists,
+    }),
     get,
     getActive,
     lock: defineLockedGet(view, `${name}.get_record`),
