@@ -20,8 +20,8 @@ function pageUrl(
 }
 
 /**
- * Adds `Link: <…>; rel="next"` (RFC 8288) to every page but the last, if its URL is not too long for a header. Call it
- * before the routes are registered.
+ * Adds `Link: <…>; rel="next"` (RFC 8288) to every page but the last, if its URL is not too long for a header; and `Date` by
+ * the database's clock, which `updatedSince` is compared with. Call it before the routes are registered.
  * @param publicUrl default: the host of the request
  */
 export function linkPages(app: FastifyInstance, publicUrl?: string): void {
@@ -30,9 +30,10 @@ export function linkPages(app: FastifyInstance, publicUrl?: string): void {
     if (!(query instanceof z.ZodObject) || !('offset' in query.shape)) return;
     const { shape } = query;
     const link: onSendHookHandler = (request, reply, payload, done) => {
-      const total = (payload as PageJson<unknown> | null | undefined)?.total ?? 0;
+      const { total = 0, readAt } = (payload ?? {}) as Partial<PageJson<unknown>>;
       const { limit, offset } = request.query as { limit: number; offset: number };
       const next = offset + limit;
+      if (readAt) reply.header('date', new Date(1_000 * readAt).toUTCString());
       if (reply.statusCode === 200 && next < total) {
         const header = `<${pageUrl(request, publicUrl, shape, next)}>; rel="next"`;
         if (header.length <= MAX_LINK_BYTES) reply.header('link', header);

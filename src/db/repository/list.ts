@@ -13,8 +13,8 @@ import type { ArchivableTable } from './record.ts';
 
 export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };
 
-/** A page as JSON. Headers need its total too. */
-export type PageJson<T> = Json<Page<T>> & { readonly total: number };
+/** A page as JSON. Headers need its total, and when it was read: seconds since 1970, by the database's clock. */
+export type PageJson<T> = Json<Page<T>> & { readonly total: number; readonly readAt?: number };
 
 /** As the indexes are ordered. With the id, the order is total: each row is on one page. */
 export const newestFirst = ({ id }: TenantTable, column: PgColumn): SQL =>
@@ -95,17 +95,21 @@ function keptTotal({ table, isCounted, countedBy }: Resource, [entry, ...others]
     where ${and(ofOrganization(liveCounts), ofResource, ofValue)}`;
 }
 
+/** An empty page has one row, without a body. */
+type PageRow = { body: Json<unknown> | null; readAt: string; total?: string | null };
+
 type Values = { organizationId: string; limit: number; offset: number } & Record<string, unknown>;
 
 /**
  * Lists what the filters of a request find. Each set of filters has its own statements, so that PostgreSQL plans them for the
  * right index. The page with `stageId`:
  *
- *     select row_to_json(item) as body, case when row_number() over () = $limit then (select count(*) …) end as total
- *     from (select id, title, … from (select * from (
+ *     select row_to_json(item) as body, extract(epoch from now())::int8 as "readAt",
+ *       case when row_number() over () = $limit then (select count(*) from opportunities where …) end as total
+ *     from (select) clock left join (select id, title, … from (select * from (
  *         select * from opportunities where organization_id = $organizationId and archived_at is null and stage_id = $stageId
  *         order by updated_at desc nulls last, id desc nulls last limit 100) page limit $limit) opportunities
- *       order by updated_at desc nulls last, id desc nulls last) item
+ *       order by updated_at desc nulls last, id desc nulls last) item on true
  */
 export function defineList<T, Query extends z.ZodObject>(view: View<T>, options: ListOptions<Query>) {
   const { name = `${getTableName(view.table)}.list`, order, archived } = options;
@@ -138,11 +142,8 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     const isFull = sql`row_number() over () = ${sql.placeholder('limit')}`;
     const withTotal = isPlanned ? sql`` : sql`, case when ${isFull} then (${total}) end as total`;
 
-    const pageSql = sql<{
-      body: Json<unknown>;
-      total?: string | null;
-    }>`select row_to_json(item) as body${withTotal}
-      from (select ${selectList(fields)} from ${source} order by ${state.order}) item`;
+    const pageSql = sql<PageRow>`select row_to_json(item) as body, extract(epoch from now())::int8 as "readAt"${withTotal}
+      from (select) clock left join (select ${selectList(fields)} from ${source} order by ${state.order}) item on true`;
     const isShort = active.length === 1 && active[0]?.isShort;
     return {
       page: compose(nameOfParts([name, ...entries]), (_: Params<Values>) => pageSql, { isFurther, isShort }),
@@ -175,13 +176,13 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
     ]);
 
     const rows = await db.read(statements.page, values);
-    const isLast = rows.length < limit && (rows.length > 0 || offset === 0);
+    const records = rows.flatMap(({ body }) => body ?? []);
+    const isLast = records.length < limit && (records.length > 0 || offset === 0);
     const count = isLast
-      ? offset + rows.length
+      ? offset + records.length
       : (rows.at(-1)?.total ?? (await db.read(statements.total, values))[0]?.total);
     const total = Number(count ?? 0);
     const end = `],"pagination":{"limit":${limit},"offset":${offset},"total":${total}}}`;
-    const data = rows.map(({ body }) => body);
-    return Object.assign(jsonList<Page<T>>(data, end), { total });
+    return Object.assign(jsonList<Page<T>>(records, end), { total, readAt: Number(rows[0]?.readAt) });
   };
 }
