@@ -26,6 +26,7 @@ import { createLogger, everySecond } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
 import { watchPressure } from './http/overload.ts';
 import { startJobs } from './jobs/schedule.ts';
+import { startWatchdog } from './watchdog.ts';
 
 type Closer = () => Promise<unknown>;
 
@@ -155,6 +156,7 @@ async function start(config: Config): Promise<void> {
   });
   servers.push(dashboard);
   await listen(dashboard, { host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT });
+  startWatchdog();
   greet(app, config, demoKey, [
     dashboardToken === undefined
       ? '  Dashboard  closed: DASHBOARD_TOKEN is not set'

@@ -10,7 +10,7 @@ export async function persistedSecret(path: string, generate: () => string): Pro
   await mkdir(dirname(path), { recursive: true });
   // The link makes the complete file appear at once, and fails if it exists: of simultaneous starts, the first one wins.
   const written = `${path}.${randomUUID()}`;
-  await writeFile(written, `${generated}\n`, { mode: 0o600 });
+  await writeFile(written, `${generated}\n`, { mode: 0o600, flush: true });
   await link(written, path)
     .catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;

