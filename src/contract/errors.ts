@@ -56,6 +56,8 @@ const PRECONDITIONS = {
 
 const UNAVAILABLE = {
   busy: 'The service cannot handle the request right now. Wait the seconds in Retry-After, then retry.',
+  undone:
+    'The service cannot handle the request right now. Nothing was written. Wait the seconds in Retry-After, then retry.',
   unknownOutcome:
     'The request may have been applied. Retry with the same Idempotency-Key, or read before you retry.',
   closed: 'The dashboard API is closed: this service has no DASHBOARD_TOKEN.',

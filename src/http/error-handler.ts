@@ -57,9 +57,10 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest): ApiEr
       cause: error,
     });
   if (isDatabaseError(error)) {
-    const isRead = request.method === 'GET' || request.method === 'HEAD';
-    const isKnown = isRead || isCertainlyUndone(error) || isSafeToRepeat(error);
-    return isKnown ? serviceUnavailable(error) : new OutcomeUnknown(error);
+    if (request.method === 'GET' || request.method === 'HEAD') return serviceUnavailable(error);
+    return isCertainlyUndone(error) || isSafeToRepeat(error)
+      ? new ApiError('SERVICE_UNAVAILABLE', 'undone', { cause: error })
+      : new OutcomeUnknown(error);
   }
   const known = 'code' in error ? FRAMEWORK_ERRORS[error.code] : undefined;
   if (known) return known();

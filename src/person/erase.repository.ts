@@ -76,29 +76,35 @@ const lockCustomersStatement = unprepared('customers.lock_records', ($: Params<I
     .for('update'),
 );
 
-/** A provider's id of a message identifies the person at the provider. The rows are locked in the order of every other writer. */
+/** A provider's id of a message identifies the person at the provider. */
 function defineErase(table: typeof whatsappMessages | typeof channelMessages, ...personal: PgColumn[]) {
+  const name = getTableName(table);
   const texts = [table.senderName, ...personal];
   const list = (each: (column: PgColumn) => SQL, separator: SQL) => sql.join(texts.map(each), separator);
-  const { conversationId, id, content } = table;
-  return unprepared(
-    `customers.erase_${getTableName(table)}`,
-    ($: Params<Ids>) => sql<{ id: string; count: number }>`
-      with left_texts as (
-        select ${conversationId}, ${id} from ${table}
-        where ${ofOrganization(table, $)} and ${isAnyOf(conversationId, $.ids)}
-          and (${content} <> '' or ${list((column) => sql`${column} is not null`, sql` or `)})
-        order by ${conversationId}, ${id} for no key update),
-      erased as (
-        update ${table as PgTable} set content = '', ${list(({ name }) => sql`${sql.identifier(name)} = null`, sql`, `)}
-        from left_texts where ${ofOrganization(table, $)}
-          and ${conversationId} = left_texts.conversation_id and ${id} = left_texts.id
-        returning ${conversationId})
-      select conversation_id as id, count(*)::int as count from erased group by conversation_id`,
-  );
+  const hasText = (
+    $: Params<Ids>,
+  ) => sql`${ofOrganization(table, $)} and ${isAnyOf(table.conversationId, $.ids)}
+    and (${table.content} <> '' or ${list((column) => sql`${column} is not null`, sql` or `)})`;
+  return {
+    /** A statement of its own: PostgreSQL plans a join with many locked rows as if they were few. */
+    lock: unprepared(
+      `customers.lock_${name}`,
+      ($: Params<Ids>) => sql`
+        select count(*) from (
+          select from ${table} where ${hasText($)} order by ${table.conversationId}, ${table.id} for no key update) locked`,
+    ),
+    erase: unprepared(
+      `customers.erase_${name}`,
+      ($: Params<Ids>) => sql<{ id: string; count: number }>`
+        with erased as (
+          update ${table as PgTable} set content = '', ${list(({ name }) => sql`${sql.identifier(name)} = null`, sql`, `)}
+          where ${hasText($)} returning ${table.conversationId})
+        select conversation_id as id, count(*)::int as count from erased group by conversation_id`,
+    ),
+  };
 }
 
-const eraseMessagesStatements = [
+const messages = [
   defineErase(whatsappMessages, whatsappMessages.providerMessageId, whatsappMessages.templateName),
   defineErase(channelMessages, channelMessages.externalId, channelMessages.subject),
 ];
@@ -226,7 +232,10 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Era
 
       const threads = { organizationId, ids: locked.filter(({ isTied }) => isTied).map(({ id }) => id) };
       const spoken: { id: string; count: number }[] = [];
-      for (const statement of eraseMessagesStatements) spoken.push(...(await db.write(statement, threads)));
+      for (const { lock, erase } of messages) {
+        await db.write(lock, threads);
+        spoken.push(...(await db.write(erase, threads)));
+      }
       await db.write(touchThreadsStatement, { organizationId, ids: spoken.map(({ id }) => id) });
       const [erasedThreads] = await db.write(eraseThreadsStatement, { ...threads, id: person.id });
       const [erasedOpportunities] = await db.write(eraseOpportunitiesStatement, person);

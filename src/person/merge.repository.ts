@@ -30,6 +30,9 @@ import type { CustomerMerge } from './schema.ts';
 
 /** Two customers who are the same person become one. */
 
+/** A person of 10,000 conversations takes some seconds. */
+const TIMEOUT_MS = 60_000;
+
 type Merge = { organizationId: string; id: string; from: string };
 
 /** What belongs to `from`. Quotes follow their opportunity. */
@@ -82,7 +85,7 @@ const archiveStatement = unprepared('customers.archive_merged', ($: Params<Merge
 const other = alias(customers, 'other');
 
 /** Fields that combine both customers, each contact once. Any other field takes the value of `from` where it is null. */
-const both: Readonly<Record<string, SQL>> = {
+const combined: Readonly<Record<string, SQL>> = {
   tags: sql`${customers.tags} || array(
     select tag from unnest(${other.tags}) with ordinality as sent(tag, place) where tag <> all (${customers.tags}) order by place)`,
   summary: sql`coalesce(nullif(concat_ws(E'\n\n', nullif(${customers.summary}, ''), nullif(${other.summary}, '')), ''), ${customers.summary})`,
@@ -96,7 +99,7 @@ const both: Readonly<Record<string, SQL>> = {
 };
 
 const merged = Object.entries(customerColumns).map(
-  ([field, column]) => both[field] ?? sql`coalesce(${column}, other.${sql.identifier(column.name)})`,
+  ([field, column]) => combined[field] ?? sql`coalesce(${column}, other.${sql.identifier(column.name)})`,
 );
 
 /** With a subselect: Citus accepts no function of a column in `set` that is not immutable, such as `concat`. */
@@ -124,6 +127,32 @@ function checkBounds(merged: typeof CUSTOMER_BOUNDS): void {
   );
 }
 
+async function merge(within: OrganizationScope, id: string, from: string): Promise<Json<Customer>> {
+  const { db, organizationId } = within;
+  const both = { organizationId, id, from };
+  if (id.toLowerCase() === from.toLowerCase()) throw invalid('body.from', 'must be another customer');
+  if (isId(id)) {
+    for (const { lock } of ofFrom) await db.write(lock, both);
+    await db.write(lockCustomersStatement, both);
+  }
+  const customer = await getCustomer(within, id);
+  const [state] = await db.read(fromStatement, both);
+  if (state?.isMerged) return customer;
+  if (!state?.isMergeable)
+    throw invalid('body.from', 'must be a customer that was neither merged nor erased');
+
+  await db.write(archiveStatement, both);
+  const [bounded] = await db.write(mergeStatement, both);
+  if (!bounded) {
+    const { contacts } = parseJson(await getCustomerRecord(within, from));
+    await rejectTaken(within, id, contacts.map(keyOfContact), 'from.contacts');
+    throw new ContactTaken();
+  }
+  checkBounds(bounded);
+  for (const { move } of ofFrom) await db.write(move, both);
+  return getCustomer(within, id);
+}
+
 /**
  * Merges the customer `from`, archived or not, into the customer, all or nothing. Repeating it changes nothing. Locks are taken in the
  * order of src/db/README.md.
@@ -134,28 +163,4 @@ export const mergeCustomer = (
   id: string,
   { from }: CustomerMerge,
 ): Promise<Json<Customer>> =>
-  inTransaction(scope, async (within) => {
-    const { db, organizationId } = within;
-    const merge = { organizationId, id, from };
-    if (id.toLowerCase() === from.toLowerCase()) throw invalid('body.from', 'must be another customer');
-    if (isId(id)) {
-      for (const { lock } of ofFrom) await db.write(lock, merge);
-      await db.write(lockCustomersStatement, merge);
-    }
-    const customer = await getCustomer(within, id);
-    const [state] = await db.read(fromStatement, merge);
-    if (state?.isMerged) return customer;
-    if (!state?.isMergeable)
-      throw invalid('body.from', 'must be a customer that was neither merged nor erased');
-
-    await db.write(archiveStatement, merge);
-    const [bounded] = await db.write(mergeStatement, merge);
-    if (!bounded) {
-      const { contacts } = parseJson(await getCustomerRecord(within, from));
-      await rejectTaken(within, id, contacts.map(keyOfContact), 'from.contacts');
-      throw new ContactTaken();
-    }
-    checkBounds(bounded);
-    for (const { move } of ofFrom) await db.write(move, merge);
-    return getCustomer(within, id);
-  });
+  inTransaction(scope, (within) => merge(within, id, from), { timeoutMs: TIMEOUT_MS });

@@ -20,6 +20,13 @@ const UNAVAILABLE = {
     message: 'The service cannot handle the request right now. Wait the seconds in Retry-After, then retry.',
   },
 };
+const UNDONE = {
+  error: {
+    code: 'SERVICE_UNAVAILABLE',
+    message:
+      'The service cannot handle the request right now. Nothing was written. Wait the seconds in Retry-After, then retry.',
+  },
+};
 const UNKNOWN = {
   error: {
     code: 'SERVICE_UNAVAILABLE',
@@ -31,7 +38,7 @@ const UNKNOWN = {
 type Instance = Awaited<ReturnType<typeof ownInstance>>;
 
 function expectUnavailable({ status, retryAfter, body }: Awaited<ReturnType<Instance['send']>>): void {
-  expect([UNAVAILABLE, UNKNOWN]).toContainEqual(body);
+  expect([UNAVAILABLE, UNDONE, UNKNOWN]).toContainEqual(body);
   expect([status, retryAfter]).toEqual([503, expect.stringMatching(/^[1-9]\d*$/)]);
 }
 
@@ -95,13 +102,33 @@ test('requests that exceed the timeout are 503, and their statements end: nothin
     send(agency, 'PATCH', `/v1/customers/${existing.id}`, { contacts }),
     send(agency, 'DELETE', `/v1/customers/${existing.id}`),
   ]);
-  for (const { status, body } of [list, get, ...writes]) expect([status, body]).toEqual([503, UNAVAILABLE]);
+  for (const { status, body } of [list, get]) expect([status, body]).toEqual([503, UNAVAILABLE]);
+  for (const { status, body } of writes) {
+    expect(status).toBe(503);
+    expect([UNAVAILABLE, UNDONE]).toContainEqual(body);
+  }
   expect(db.stats().running).toBe(0);
   expect(await countAtWork(service.ownerUrl, 'Lock')).toBe(0);
   for (const release of locks) await release();
   const unchanged = (record: object) => ({ data: [record], pagination: { total: 1 } });
   expect((await agency.get('/v1/catalog/products')).body).toMatchObject(unchanged(sold));
   expect((await agency.get('/v1/customers')).body).toMatchObject(unchanged(existing));
+});
+
+test.each([
+  ['deadlock', '40P01'],
+  ['serialization failure', '40001'],
+  ['lock timeout', '55P03'],
+])('a write that ends in a %s, even after its retries, is 503: nothing was written', async (name, code) => {
+  const agency = await service.agency();
+  await service.query(
+    `create function fail_${code}() returns trigger language plpgsql as
+       $$ begin raise exception 'failed' using errcode = '${code}'; end $$;
+     create trigger products_fail_${code} before insert on products
+       for each row when (new.title = '${name}') execute function fail_${code}()`,
+  );
+  const written = await agency.post('/v1/catalog/products', { title: name });
+  expect([written.status, written.body]).toEqual([503, UNDONE]);
 });
 
 test('a key that cannot be looked up is 503 without an unknown outcome, whatever the method', async () => {
@@ -136,7 +163,7 @@ test('a timeout is logged with the organization and the statement, and counted',
   expectUnavailable(await send(agency, 'GET', '/v1/team'));
   const write = await send(agency, 'PATCH', `/v1/customers/${id}`, { city: 'Lima' });
   // PostgreSQL says that it has ended the statement.
-  expect(write.body).toEqual(UNAVAILABLE);
+  expect(write.body).toEqual(UNDONE);
   const work = db.for(agency.id).transaction(({ read }) => read(MEMBERS, {}));
   await expect(work).rejects.toMatchObject({ code: '57014', statement: 'test.members' });
   for (const release of locks) await release();
@@ -174,7 +201,7 @@ describe('when the database cannot be reached', () => {
     const rejected = await send(agency, 'POST', '/v1/catalog/products', { title: 'Durante' });
     expectUnavailable(rejected);
     // Without a connection it was certainly not applied.
-    expect(rejected.body).toEqual(UNAVAILABLE);
+    expect(rejected.body).toEqual(UNDONE);
     proxy.mend();
     expect(await read).toMatchObject({ status: 200, body: { pagination: { total: 1 } } });
     expect((await send(agency, 'POST', '/v1/catalog/products', { title: 'Después' })).status).toBe(201);
