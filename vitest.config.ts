@@ -40,7 +40,7 @@ const PROJECTS = [
   project('suite', {
     ...suite,
     include: ['test/**/*.test.ts'],
-    exclude: ['test/topologies/**', 'test/recipes/**', 'test/cluster/**'],
+    exclude: ['test/topologies/**', 'test/cluster/**'],
   }),
   // Distributed tables on a Citus cluster: docs/cluster.md.
   project('cluster', { ...suite, include: ['test/cluster/**/*.test.ts'] }),
@@ -52,8 +52,6 @@ const PROJECTS = [
     include: ['test/topologies/**/*.test.ts'],
     globalSetup: ['test/support/postgres.ts'],
   }),
-  // Applies each recipe of docs/changing-it.md to a copy of the tree, and runs the tests there.
-  project('recipes', { ...minutes, include: ['test/recipes/**/*.test.ts'] }),
   // The guide and the reference page in a real browser.
   project('page', {
     include: ['tools/page/**/*.page.ts'],

@@ -39,14 +39,12 @@ const report = (path: string, broken: readonly string[]) =>
 
 for (const path of globSync(['*.md', 'src/db/README.md', 'test/README.md', 'docs/**/*.md'])) {
   const text = read(path);
-  // Without the code of recipes: it names what only the recipe adds.
-  const own = text.replace(/^ *(?:Run|(?:In|New,) `.*):\n\n *```[\s\S]*?^ *```$/gm, '');
   const links = all(text, /\]\(([^)]+)\)/g).filter((link) => !/^https?:/.test(link));
   report(path, [
     ...all(text, SCRIPT).filter((script) => !(script in scripts)),
     ...links.filter((link) => isBrokenLink(link, path)),
-    ...all(own, FILE).filter((file) => !existsSync(file)),
-    ...all(own, CODE).filter((code) => !(errorCodes as readonly string[]).includes(code)),
+    ...all(text, FILE).filter((file) => !existsSync(file)),
+    ...all(text, CODE).filter((code) => !(errorCodes as readonly string[]).includes(code)),
   ]);
 }
 

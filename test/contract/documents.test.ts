@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { getTableName } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import type { KeyCache } from '../../src/api-keys/cache.ts';
@@ -9,11 +9,9 @@ import { JOBS } from '../../src/jobs/schedule.ts';
 import { tables } from '../../tools/tables-diagram.ts';
 import { operationsOf, PUBLIC } from '../support/contract.ts';
 import { documentAt, documents, README } from '../support/documents.ts';
-import { RECIPES } from '../support/recipes.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
-const isFile = (path: string): boolean => existsSync(new URL(path, root));
 
 /** The first groups of all matches in a text. */
 const all = (text: string, pattern: RegExp): string[] =>
@@ -81,24 +79,6 @@ describe('the guide', () => {
     expect(errorCodes).toEqual(expect.arrayContaining(sections));
   });
 });
-
-test.each(RECIPES)(
-  'each anchor of the recipe "$name" is in the tree, or in what it added before',
-  ({ places }) => {
-    const written = new Map<string, string>();
-    // A command generates the migration.
-    for (const { path, how, anchor = '', code } of places.filter(({ path }) =>
-      /^(?!migrations)./.test(path),
-    )) {
-      const text = written.get(path) ?? (isFile(path) ? read(path) : '');
-      written.set(path, `${text}\n${code}`);
-      // The nightly run follows the recipe in a copy of the tree, and then runs this test there.
-      if (text.includes(code)) continue;
-      if (how === undefined) expect(text, path).toBe('');
-      else expect(text.split('\n'), path).toContainEqual(expect.stringContaining(anchor));
-    }
-  },
-);
 
 test('docs/tables.md has every table', () => {
   const rows = firstColumn(rowsBelow('| table | its rows |', 'docs/tables.md'));

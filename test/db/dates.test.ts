@@ -29,7 +29,7 @@ test.each(STYLES)('timestamps are the same when the server writes dates as %s', 
   expect(data).toMatchObject([{ id, lastMessageAt: createdAt }]);
 });
 
-// No field of the API is a calendar date yet: docs/changing-it.md adds one.
+// No field of the API is a calendar date yet.
 test('a calendar date accepts what PostgreSQL stores and returns unchanged, and nothing else', async () => {
   for (const date of DAYS.taken) {
     expect(calendarDate().parse(date)).toBe(date);
