@@ -56,7 +56,11 @@ const LINKED_ID = /^\d{6,20}@lid$/;
 
 const isTelephone = (type: IdentifierType): boolean => type === 'whatsapp' || type === 'telefono';
 
-const visible = (value: string): string => value.replace(INVISIBLE, '').normalize('NFC');
+/** 320 characters. Normalizing combining marks in a row takes quadratic time, so a longer text is no contact. */
+const MAX_LENGTH = 640;
+
+const visible = (value: string): string =>
+  value.length > MAX_LENGTH ? '' : value.replace(INVISIBLE, '').normalize('NFC');
 
 const withoutPunctuation = (value: string): string => value.replace(PUNCTUATION, '').replace(/^00/, '+');
 

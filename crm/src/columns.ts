@@ -13,6 +13,7 @@ import {
   type Fields,
   folded,
   isCurrency,
+  MAX_NAME_LENGTH,
   type Mark,
   parseNumber,
   provenMark,
@@ -74,6 +75,7 @@ export const isRejections = (header: readonly string[]): boolean =>
 /** A column is of the same field with its currency or a remark: `Precio (US$)`, `Precio en dólares`, `Correo *`. */
 const withoutRemark = (header: string): string =>
   header
+    .slice(0, MAX_NAME_LENGTH)
     .replaceAll(/\(.*\)|\[.*\]/g, '')
     .split(/\s+/)
     .filter((word, index) => index === 0 || (!isCurrency(word) && !/^(?:en|em|in)$/i.test(word)))
@@ -90,7 +92,7 @@ function fieldNamed(header: string, fields: Fields): string | undefined {
   return undefined;
 }
 
-const isAddress = (text: string): boolean => /^\S+@\S+\.\S+$/.test(text);
+const isAddress = (text: string): boolean => /^[^\s@]+@[^\s@.]+\.[^\s@]+$/.test(text);
 /** A number that can be somebody's: not a date, and no more letters than `tel` or `ext`. */
 const isNumber = (text: string): boolean =>
   text.replaceAll(/\D/g, '').length >= 7 && !/\p{L}{5}|@|^\d+[-/.]\d+[-/.]\d+(?: |$)/u.test(text);

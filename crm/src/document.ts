@@ -58,7 +58,7 @@ export const LISTS: Record<string, { fields: string[]; filters: string[] }> = Ob
     const page = get?.responses[200]?.content?.['application/json']?.schema;
     const fields = Object.keys(propertiesOf(propertiesOf(page).data));
     const filters = query.filter((name) => name !== 'limit' && name !== 'offset');
-    return [[path.replace(/.*\//, ''), { fields, filters }]];
+    return [[path.slice(path.lastIndexOf('/') + 1), { fields, filters }]];
   }),
 );
 

@@ -212,7 +212,12 @@ async function transcriptOf({ crm, cancel: signal }: Context, conversationId: st
 
 /** The name without what some file system or program takes for something else. The id before it makes it unique. */
 const safeName = (name: string): string =>
-  [...name.normalize('NFC').replaceAll(/[\p{C}/\\:*?"<>|]/gu, '_')]
+  [
+    ...name
+      .slice(-255)
+      .normalize('NFC')
+      .replaceAll(/[\p{C}/\\:*?"<>|]/gu, '_'),
+  ]
     .slice(-100)
     .join('')
     .replace(/[. ]+$/, '');

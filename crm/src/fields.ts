@@ -41,9 +41,15 @@ export type Reading = {
   country?: CountryCode | undefined;
 };
 
+/** A longer text is no name of a column and no code, and could take minutes to normalize. */
+export const MAX_NAME_LENGTH = 255;
+/** A longer text is no contact. */
+const MAX_CONTACT_LENGTH = 640;
+
 /** A name's letters and digits, without accents and case. */
 export const folded = (name: string): string =>
   name
+    .slice(0, MAX_NAME_LENGTH)
     .normalize('NFD')
     .toLowerCase()
     .replaceAll(/[^a-z0-9]/g, '');
@@ -197,10 +203,11 @@ export function contactsIn(channel: string, text: string, { country }: Reading):
   const isTelephone = channel === 'whatsapp' || channel === 'telefono';
   const between = BETWEEN[isTelephone ? 'whatsapp' : channel];
   if (between === undefined) return parseList(text, BARS);
-  const plain = channel === 'email' ? text.replaceAll(/[^,;|\n<>]*<([^<>\s]+@[^<>\s]+)>/g, '$1') : text;
+  const plain =
+    channel === 'email' ? text.replaceAll(/(?<![^,;|\n<>])[^,;|\n<>]*<([^<>\s@]+@[^<>\s@]+)>/g, '$1') : text;
   const values = parseList(plain, between)
     .filter((value) => /[\p{L}\p{N}]/u.test(value))
-    .map((value) => value.replace(AROUND, ''))
+    .map((value) => (value.length > MAX_CONTACT_LENGTH ? value : value.replace(AROUND, '')))
     .map((value) => (isTelephone ? withCountryCode(value, country) : value));
   return [
     ...new Map(
@@ -241,7 +248,9 @@ export function codeOf({ codes }: Field, text: string): string | undefined {
   // A language may have its country behind it: es-pe, Español (Perú). A negative number is no code: of WooCommerce, -1 is a draft.
   const name = text.startsWith('-')
     ? text
-    : folded(codes.pt ? text.replace(/^([a-z]{2})[-_]\w+$|\s*\(.*\)$/i, '$1') : text);
+    : folded(
+        codes.pt ? text.slice(0, MAX_NAME_LENGTH).replace(/^([a-z]{2})[-_]\w+$|\s*\(.*\)$/i, '$1') : text,
+      );
   return Object.entries(codes).find(([code, names]) => folded(code) === name || names.includes(name))?.[0];
 }
 

@@ -1,0 +1,226 @@
+import { globSync, readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { damageOf, fromCell } from '../../crm/src/cells.ts';
+import { contactsIn, folded } from '../../crm/src/fields.ts';
+import * as contact from '../../rules/contact-key.ts';
+import { hasTooManyMarks, UUID } from '../../src/contract/fields.ts';
+import { unknownName } from '../../src/http/ignored-parameters.ts';
+import { bodyOf, DOCUMENTED, SCHEMAS } from '../support/contract.ts';
+import { TOKEN, useDashboard } from '../support/dashboard.ts';
+import { DASHBOARD, type Has, populate, requestOf } from '../support/operations.ts';
+import type { Agency } from '../support/service.ts';
+import { type Kinds, madeOf } from '../support/values.ts';
+
+/** Whatever reads a text from outside takes little processor time for 64 KiB of what it is worst at. */
+
+const MOST_MS = 50;
+const SIZE = 64 * 1024;
+
+/** Combining marks of two classes in turn, which normalization sorts in quadratic time. */
+const MARKS = '\u0301\u0323';
+const WORST = [MARKS, ' ', 'a', '\ud800"\\'];
+
+const repeated = (unit: string, bytes = SIZE): string => unit.repeat(bytes / Buffer.byteLength(unit));
+
+async function millisecondsOf(work: () => unknown): Promise<number> {
+  const start = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(start);
+  return (user + system) / 1_000;
+}
+
+/** Once more for what is near the limit: code is compiled and memory is collected only now and then. */
+async function expectQuick(what: string, work: () => unknown): Promise<void> {
+  let least = await millisecondsOf(work);
+  for (let attempt = 1; attempt < 3 && least >= MOST_MS && least < 20 * MOST_MS; attempt += 1)
+    least = Math.min(least, await millisecondsOf(work));
+  expect(least, `milliseconds of ${what}`).toBeLessThan(MOST_MS);
+}
+
+describe('in the sources', () => {
+  const paths = globSync('{src,rules,crm/src}/**/*.{ts,js}');
+  const sources = paths.map((path) => ({ path, source: readFileSync(path, 'utf8') }));
+  const foundBy = (form: RegExp) =>
+    sources.flatMap(({ path, source }) =>
+      [...source.matchAll(form)].map(([all, part]) => ({ path, all, part })),
+    );
+
+  const LITERAL =
+    /(?<=[(,=:[?&|!;]\s{0,20}|=>\s{0,20}|return )\/(?![/*])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[dgimsuvy]*/g;
+  const literals = [...new Set(foundBy(LITERAL).map(({ all }) => all))];
+  const composed: Record<string, RegExp> = {
+    '`^${UUID}$`': new RegExp(`^${UUID}$`),
+    '`^\\\\s*${UUID}\\\\s*$`': new RegExp(`^\\s*${UUID}\\s*$`),
+    '`^(${UUID})/(${UUID})(\\\\.${UUID}\\\\.partial)?$`': new RegExp(
+      `^(${UUID})/(${UUID})(\\.${UUID}\\.partial)?$`,
+    ),
+    "`[\\\\p{M}\\\\uFF9E\\\\uFF9F]{1,${MAX_MARKS + 1}}`, 'gu'": /[\p{M}\uFF9E\uFF9F]{1,31}/u,
+  };
+
+  /** Regular expressions of more than linear time, by their start: the longest text that each sees, and what it is. */
+  const BOUNDED: readonly [start: string, characters: number, text: string][] = [
+    ['/\\(.*\\)|\\[.*\\]/g', 255, 'the name of a column'],
+    ['/^([a-z]{2})[-_]\\w+$|\\s*\\(.*\\)$/i', 255, 'a code in a cell'],
+    ['/^\\p{L}[\\p{L} .]*:\\s*(?=[+\\d(]', 640, 'a contact in a cell'],
+    ['/[. ]+$/', 100, 'the name of a file'],
+    ['/\\B(?=(\\d{3})+$)/g', 21, 'a number of ours'],
+    ['/\\/+$/', 2_000, 'PUBLIC_URL'],
+    ['/terminated|not queryable|', 2_000, 'a message of the driver'],
+    ['/(?:^|[^a-z]+)(\\w)/g', 200, 'a summary of ours'],
+  ];
+
+  function expressionOf(literal: string): RegExp {
+    const end = literal.lastIndexOf('/');
+    return new RegExp(literal.slice(1, end), `${literal.slice(end + 1).replace(/[gy]/g, '')}g`);
+  }
+
+  const UNITS = [' ', '\t', '\n', 'a', 'a ', '0', '0 ', '-', '.', '@', 'a@', '"', "'", '😀', '\u0301'];
+  const AROUND = [
+    ['', '\u0001'],
+    ['0', ''],
+    ['a', ' x'],
+  ] as const;
+
+  test('each regular expression takes linear time, or reads bounded texts', async () => {
+    expect(literals.length).toBeGreaterThan(100);
+    expect(BOUNDED.filter(([start]) => !literals.some((literal) => literal.startsWith(start)))).toEqual([]);
+    const named = literals.map((literal) => [literal, expressionOf(literal)] as const);
+    for (const [literal, expression] of [...named, ...Object.entries(composed)]) {
+      const [, size = SIZE] = BOUNDED.find(([start]) => literal.startsWith(start)) ?? [];
+      const own = literal.replaceAll(/\\p\{\w+\}|\\[a-z]/g, ' ').match(/[A-Za-z]{3,}|[^\\\w]/g) ?? [];
+      for (const unit of new Set([...own, ...UNITS]))
+        for (const [before, after] of AROUND) {
+          const attempt = (length: number) => () =>
+            `${before}${unit.repeat(length / unit.length)}${after}`.replace(expression, '');
+          // What takes more than linear time shows it on a sixteenth.
+          if ((await millisecondsOf(attempt(size / 16))) > 0.2)
+            await expectQuick(`${literal} on ${JSON.stringify(before + unit)}`, attempt(size));
+        }
+    }
+  });
+
+  test('what else can take more than linear time is known, and what bounds its text', () => {
+    const made = foundBy(/new RegExp\((.+?)\)[.,;]/g).map(({ part }) => part);
+    expect(new Set(made)).toEqual(new Set(Object.keys(composed)));
+    const calls = foundBy(/\b(normalize|localeCompare|distance|closest|parsePhoneNumberFromString)\(/g);
+    expect(new Set(calls.map(({ path, part }) => `${path} ${part}`))).toEqual(
+      new Set([
+        'rules/contact-key.ts normalize', // 640 characters
+        'rules/contact-key.ts parsePhoneNumberFromString', // 19 digits
+        'crm/src/fields.ts normalize', // 255 characters
+        'crm/src/fields.ts parsePhoneNumberFromString', // 250 characters, by itself
+        'crm/src/export-all.ts normalize', // 255 characters
+        'src/http/ignored-parameters.ts distance', // 100 characters
+        'src/http/ignored-parameters.ts closest', // 100 characters
+      ]),
+    );
+  });
+
+  const reading = { mark: '.', country: 'PE' } as const;
+  test.each<[string, (text: string) => unknown]>([
+    ...contact.IDENTIFIER_TYPES.flatMap((type): [string, (text: string) => unknown][] => [
+      [`the key of a contact of ${type}`, (text) => contact.contactKey(type, text)],
+      [`what a contact of ${type} breaks`, (text) => contact.identifierRule(type, text)],
+      [`contacts of ${type} in a cell`, (text) => contactsIn(type, text, reading)],
+    ]),
+    ['the keys that a text can be', (text) => contact.possibleKeys(text)],
+    ['searched texts', (text) => contact.searchedTexts(text)],
+    ['combining marks', hasTooManyMarks],
+    ['a name that is near', (text) => unknownName(text, text, Array(40).fill('x'.repeat(100)))],
+    ['the name of a column', folded],
+    ['a cell', (text) => [fromCell(text), damageOf(text)]],
+  ])('%s: any text takes little time', async (_what, read) => {
+    for (const unit of [...WORST, '1', '+', '@', 'a@', '<a@', "'", '(', 'a.', '0 '])
+      await expectQuick(JSON.stringify(unit), () => read(repeated(unit)));
+  });
+});
+
+type Path = readonly (string | number)[];
+
+/** The paths of what a text can be sent for; a list has one entry. */
+const PATHS: Kinds<readonly Path[]> = {
+  closed: () => [[]],
+  boolean: () => [],
+  integer: () => [[]],
+  number: () => [],
+  string: () => [[]],
+  array: (_schema, entry) => entry.map((path) => [0, ...path]),
+  object: (_schema, fields) =>
+    Object.entries(fields).flatMap(([name, paths]) => paths.map((path) => [name, ...path])),
+};
+
+function withText(value: unknown, [step, ...rest]: Path, text: string): unknown {
+  if (step === undefined) return text;
+  const inner = (value as Record<string | number, unknown> | undefined)?.[step];
+  const changed = withText(inner, rest, text);
+  return typeof step === 'number' ? [changed] : { ...(value as object | undefined), [step]: changed };
+}
+
+/** With each of the worst texts at all paths, near the limit of a body. */
+const filled = (body: unknown, paths: readonly Path[]): unknown[] =>
+  WORST.map((unit) => {
+    const text = repeated(unit, 240_000 / paths.length);
+    return paths.reduce((value, path) => withText(value, path, text), body);
+  });
+
+describe('a long text is answered in little time', () => {
+  const { service, dashboard } = useDashboard(undefined, { mcp: 'write' });
+  let agency: Agency;
+  let has: Has;
+  beforeAll(async () => {
+    agency = await service.agency();
+    has = await populate({ service, agency });
+  });
+
+  function inject(method: string, url: string, headers: Record<string, string>, body?: unknown) {
+    const isOfDashboard = url.startsWith(DASHBOARD);
+    const { app } = isOfDashboard ? dashboard : service;
+    const authorization = `Bearer ${isOfDashboard ? TOKEN : agency.key}`;
+    const json = body !== undefined && {
+      payload: JSON.stringify(body),
+      headers: { authorization, 'content-type': 'application/json' },
+    };
+    return app.inject({ method: method as 'GET', url, headers: { authorization, ...headers }, ...json });
+  }
+
+  test('in any field of a body', async () => {
+    const bodies = new Map(DOCUMENTED.map(({ name, operation }) => [bodyOf(operation), name]));
+    for (const [schema = '', name] of bodies) {
+      if (schema === '') continue;
+      const { method, path: url, body } = await requestOf(name, has);
+      const tryBody = (field: string, sent: unknown) =>
+        expectQuick(`${name} ${field}`, () => inject(method, url, {}, sent));
+      const paths = madeOf(PATHS, SCHEMAS[schema] ?? {});
+      for (const path of paths) await tryBody(path.join('.'), withText(body, path, repeated(MARKS)));
+      for (const sent of filled(body, paths)) await tryBody('all', sent);
+    }
+  });
+
+  test('in any parameter or header', async () => {
+    const ids: Record<string, unknown> = has;
+    const parameters = new Map(
+      DOCUMENTED.flatMap(({ method, path, operation: { parameters = [] } }) =>
+        parameters.map((of) => [`${path.slice(0, 4)} ${of.in} ${of.name}`, { ...of, method, path }] as const),
+      ),
+    );
+    for (const [what, { name, in: place, method, path }] of parameters)
+      for (const unit of place === 'header' ? [' ', 'a', '"', ',', 'W/"'] : [MARKS, ' ', 'a', '"', ',']) {
+        // Node accepts 8 KiB.
+        const text = repeated(place === 'header' ? unit : encodeURIComponent(unit), 7_000);
+        const target = path.replace(/\{(\w+)\}/g, (_, id) => (id === name ? text : String(ids[id])));
+        const url = place === 'query' ? `${target}?${name}=${text}` : target;
+        const headers: Record<string, string> = place === 'header' ? { [name]: text } : {};
+        await expectQuick(`${what} ${unit}`, () => inject(method, url, headers));
+      }
+  });
+
+  test('in any argument of a tool', async () => {
+    const send = (method: string, params: object) =>
+      inject('POST', '/mcp', {}, { jsonrpc: '2.0', id: 1, method, params });
+    const { tools } = (await send('tools/list', {})).json().result;
+    expect(tools.length).toBeGreaterThan(15);
+    for (const { name, inputSchema } of tools)
+      for (const given of filled({}, madeOf(PATHS, inputSchema)))
+        await expectQuick(name, () => send('tools/call', { name, arguments: given }));
+  });
+});
