@@ -9,10 +9,14 @@ if (Number(process.versions.node.split('.')[0]) < 24) {
   process.exit(1);
 }
 
+const { createRequire, enableCompileCache, registerHooks } = await import('node:module');
+const { fileURLToPath, pathToFileURL } = await import('node:url');
+
+// A later start takes the compiled modules of an earlier one, where that could store them: a quarter less of its time.
+enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
+
 // As ES modules, each of Drizzle's many files makes Node read its large package.json anew: half of the start and 100 MiB.
 // As CommonJS, the same package loads in a tenth of the time.
-const { createRequire, registerHooks } = await import('node:module');
-const { pathToFileURL } = await import('node:url');
 const { resolve } = createRequire(import.meta.url);
 registerHooks({
   resolve: (specifier, context, next) =>

@@ -194,7 +194,7 @@ function greet(
     `The travel agency CRM API listens on ${config.HOST}:${port}.`,
     '',
     `  API        ${address}/v1`,
-    `  Guide      ${address}/docs/guide/start`,
+    `  Guide      ${address}/docs/guide`,
     `  Reference  ${address}/docs`,
     demoKey === undefined
       ? '  Keys       npm run keys -- issue --organization NAME --name "my integration"'

@@ -202,9 +202,9 @@ function toolOf(
   function toRequest(given: Arguments) {
     const { fields, clear, idempotencyKey, ...sent } = dropAbsent(inputSchema, given);
     const [filled, others] = fillPath(path, sent);
-    const query = new URLSearchParams(
-      requestBody ? [] : Object.entries(others).map(([name, value]) => [name, textOf(name, value)]),
-    );
+    const query = new URLSearchParams();
+    if (!requestBody)
+      for (const [name, value] of Object.entries(others)) query.append(name, textOf(name, value));
     const url = query.size > 0 ? `${filled}?${query}` : filled;
     if (url.length > MAX_HEADER_BYTES)
       throw new ApiError('VALIDATION_FAILED', 'The arguments are too long. Send shorter or fewer ones.');

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { FastifyPluginCallback } from 'fastify';
 import { setCacheControl } from '../http/headers.ts';
-import { once } from '../once.ts';
-import { CHAPTERS, chapterPage, guideText, renderChapters } from './guide.ts';
+import { CHAPTERS, guidePage, guideText } from './guide.ts';
 import { addressOf } from './publish.ts';
 import { referencePage, referenceScript } from './scalar.ts';
 import { serveText } from './serve.ts';
@@ -37,16 +36,6 @@ const llmsText = (title: string, address: string, hasGuide: boolean): string =>
 
 const read = (url: string): Promise<string> => readFile(new URL(url, import.meta.url), 'utf8');
 
-async function guideStyles(): Promise<string> {
-  const [markdown, light, dark, layout] = await Promise.all([
-    read(import.meta.resolve('github-markdown-css/github-markdown.css')),
-    read(import.meta.resolve('highlight.js/styles/a11y-light.min.css')),
-    read(import.meta.resolve('highlight.js/styles/a11y-dark.min.css')),
-    read('guide.css'),
-  ]);
-  return `${markdown}${light}\n@media (prefers-color-scheme: dark) {\n${dark}\n}\n${layout}`;
-}
-
 export const referenceRoutes: FastifyPluginCallback<ReferenceOptions> = (app, options, done) => {
   const { title, document, publicUrl, hasGuide } = options;
   const address = (): string => addressOf(app, publicUrl);
@@ -58,34 +47,21 @@ export const referenceRoutes: FastifyPluginCallback<ReferenceOptions> = (app, op
   // Only browsers are redirected.
   app.get('/', { schema: { hide: true } }, (request, reply) =>
     request.headers.accept?.includes('text/html')
-      ? reply.header('vary', 'Accept').redirect(hasGuide ? 'docs/guide/start' : 'docs/')
+      ? reply.header('vary', 'Accept').redirect(hasGuide ? 'docs/guide' : 'docs/')
       : reply.callNotFound(),
   );
   redirect('/docs', 'docs/');
-  if (hasGuide) {
-    redirect('/docs/guide', 'guide/start');
-    redirect('/docs/guide/', 'start');
-  }
-
   serveText(app, '/favicon.ico', 'image/svg+xml', () => ICON);
   serveText(app, '/openapi.json', 'application/json', document);
   serveText(app, '/llms.txt', 'text/plain', () => llmsText(title, address(), hasGuide));
   serveText(app, '/docs/', 'text/html', () => referencePage(title, hasGuide, publicUrl));
   serveText(app, '/docs/js/scalar.js', 'text/javascript', referenceScript);
   if (!hasGuide) return done();
-  const chapters = once(() => renderChapters(address()));
-  for (const [index, chapter] of CHAPTERS.entries())
-    serveText(app, `/docs/guide/${chapter}`, 'text/html', async () =>
-      chapterPage(await chapters(), index, title),
-    );
-  serveText(app, '/docs/guide/search.json', 'application/json', async () =>
-    JSON.stringify((await chapters()).flatMap(({ sections }) => sections)),
-  );
-  serveText(app, '/docs/guide/minisearch.js', 'text/javascript', () =>
-    read(import.meta.resolve('minisearch')),
-  );
-  serveText(app, '/docs/guide/guide.js', 'text/javascript', () => read('guide.js'));
-  serveText(app, '/docs/guide/guide.css', 'text/css', guideStyles);
+  serveText(app, '/docs/guide', 'text/html', () => guidePage(title, address()));
   serveText(app, '/docs/guide.md', 'text/markdown', () => guideText(address()));
+  serveText(app, '/docs/guide.js', 'text/javascript', () => read('copy.js'));
+  serveText(app, '/docs/guide.css', 'text/css', () => read('guide.css'));
+  redirect('/docs/guide/', '../guide');
+  for (const chapter of CHAPTERS) redirect(`/docs/guide/${chapter}`, `../guide#${chapter}`);
   done();
 };

@@ -42,7 +42,7 @@ export const referencePage = (title: string, hasGuide: boolean, publicUrl = '/')
 <style>body > p { padding: 1rem; font-family: sans-serif; } body > p:has(+ div) { display: none; }</style>
 `,
     `<body>
-<p>The reference is loading, and needs scripts. ${hasGuide ? 'The <a href="guide/start">guide</a> and the' : 'The'} <a href="../openapi.json">OpenAPI document</a> need none.</p>
+<p>The reference is loading, and needs scripts. ${hasGuide ? 'The <a href="guide">guide</a> and the' : 'The'} <a href="../openapi.json">OpenAPI document</a> need none.</p>
 <script id="api-reference" data-configuration="${escaped(JSON.stringify({ ...CONFIGURATION, servers: [{ url: publicUrl }] }))}"></script>
 <script src="js/scalar.js"></script>
 </body>`,

@@ -27,18 +27,16 @@ const FILES = ['GET /files/{token}'];
 const NO_READ = ['GET /mcp', 'GET /mcp/'];
 const STATE = ['GET /livez', 'GET /readyz', 'GET /metrics'];
 /** To a document. */
-const REDIRECTS = ['GET /', 'GET /docs', 'GET /docs/guide', 'GET /docs/guide/'];
+const REDIRECTS = [
+  'GET /',
+  'GET /docs',
+  'GET /docs/guide/',
+  ...CHAPTERS.map((chapter) => `GET /docs/guide/${chapter}`),
+];
 const DOCUMENTS = ['openapi.json', 'docs/', 'docs/js/scalar.js', 'llms.txt', 'favicon.ico'].map(
   (name) => `GET /${name}`,
 );
-const GUIDE = [
-  '.md',
-  '/guide.css',
-  '/guide.js',
-  '/minisearch.js',
-  '/search.json',
-  ...CHAPTERS.map((chapter) => `/${chapter}`),
-].map((name) => `GET /docs/guide${name}`);
+const GUIDE = ['', '.md', '.css', '.js'].map((name) => `GET /docs/guide${name}`);
 
 let agency: Agency;
 beforeAll(async () => {

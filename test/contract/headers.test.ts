@@ -107,7 +107,7 @@ const KINDS: [name: string, status: number, names: string[], send: () => Promise
     () => ask('v1', '/docs'),
   ],
   ['the reference page', 200, TEXT, () => ask('v1', '/docs/')],
-  ['a page of the guide', 200, TEXT, () => ask('v1', '/docs/guide/start')],
+  ['the guide', 200, TEXT, () => ask('v1', '/docs/guide')],
   [
     'a dashboard API without a token',
     503,

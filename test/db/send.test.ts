@@ -13,8 +13,7 @@ beforeEach(() => {
 /** A statement that is prepared if it has a name. */
 const statement = (text: string, params: unknown[] = [], name?: string): Statement<object, object> => ({
   name: name ?? '',
-  text,
-  params,
+  composed: () => ({ text, params }),
   isPrepared: name !== undefined,
 });
 const read = (...args: Parameters<typeof statement>) => db.read(statement(...args), {});

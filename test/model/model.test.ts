@@ -185,7 +185,9 @@ async function send(world: World, step: RequestStep): Promise<Exchange> {
   const [method = '', template = ''] = name.split(' ');
   const ids = [id, childId];
   const path = template.replace('{organizationId}', agency.id).replace(/\{\w+\}/g, () => ids.shift() ?? '');
-  const search = new URLSearchParams(Object.entries(query).map(([key, value]) => [key, String(value)]));
+  const search = new URLSearchParams(
+    Object.fromEntries(Object.entries(query).map(([key, value]) => [key, String(value)])),
+  );
   const url = search.size > 0 ? `${path}?${search}` : path;
   const record = taggedRecord(operationOf(step), own, request);
   const tag = record ? entityTag(JSON.stringify(record)) : '"none"';

@@ -16,7 +16,7 @@ export async function statementOf(
   const statements: QueryConfig[] = [];
   const record = async <Row, Values>(statement: Statement<Row, Values>, values: Values): Promise<Row[]> => {
     statements.push(bind(statement, values));
-    const hasTotal = statement.text.includes(' as total');
+    const hasTotal = statement.composed().text.includes(' as total');
     return rows.map((row) => (hasTotal ? row : { ...row, total: undefined })) as Row[];
   };
   const recorder: Queries = {

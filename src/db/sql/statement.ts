@@ -4,12 +4,13 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import type { QueryConfig } from 'pg';
 import { LruMap } from 'toad-cache';
 
-/** SQL that is composed once, when its module is loaded. */
+type Composed = { readonly text: string; readonly params: readonly unknown[] };
+
+/** SQL that is composed once, at its first use: a start would compose hundreds. */
 export type Statement<Row, Values> = {
   /** `resource.operation`, unique. Its name in PostgreSQL, and for `npm run sql`. */
   readonly name: string;
-  readonly text: string;
-  readonly params: readonly unknown[];
+  readonly composed: () => Composed;
   readonly isPrepared: boolean;
   /** Cheap lookup: it shares a connection. */
   readonly isShort?: boolean | undefined;
@@ -25,7 +26,8 @@ const placeholders = new Proxy({}, { get: (_target, name) => sql.placeholder(Str
 
 const statements = new Map<string, Statement<unknown, never>>();
 
-export const allStatements = (): readonly Statement<unknown, never>[] => [...statements.values()];
+export const allStatements = (): (Statement<unknown, never> & Composed)[] =>
+  [...statements.values()].map((statement) => ({ ...statement, ...statement.composed() }));
 
 /** PostgreSQL truncates longer names. */
 const MAX_NAME_BYTES = 63;
@@ -39,10 +41,11 @@ export function nameOfParts(parts: readonly [string, ...string[]]): string {
 }
 
 function register<Row, Values>(statement: Statement<Row, Values>): Statement<Row, Values> {
-  const { name, text } = statement;
+  const { name, composed } = statement;
   if (Buffer.byteLength(name) > MAX_NAME_BYTES) throw new Error(`The statement name "${name}" is too long.`);
   const other = statements.get(name);
-  if (other && other.text !== text) throw new Error(`Two statements have the name "${name}".`);
+  if (other && other.composed().text !== composed().text)
+    throw new Error(`Two statements have the name "${name}".`);
   // A list composes the total of its filters again for a later page.
   if (other) return other as unknown as Statement<Row, Values>;
   statements.set(name, statement as Statement<unknown, never>);
@@ -63,8 +66,14 @@ const compose =
     query: ($: Params<Values>) => Query,
     { isShort, isFurther }: Options = {},
   ): Statement<RowOf<Query>, Values> => {
-    const { sql: text, params } = dialect.sqlToQuery(query(placeholders as Params<Values>).getSQL());
-    const statement = { name, text, params, isPrepared, isShort };
+    let kept: Composed | undefined;
+    function composed(): Composed {
+      if (kept) return kept;
+      const { sql: text, params } = dialect.sqlToQuery(query(placeholders as Params<Values>).getSQL());
+      kept = { text, params };
+      return kept;
+    }
+    const statement = { name, composed, isPrepared, isShort };
     return isFurther ? statement : register(statement);
   };
 
@@ -96,7 +105,8 @@ export function statementsBySet<Name extends string, Statements>(
 
 /** @throws Error if a placeholder has no value */
 export function bind<Row, Values>(statement: Statement<Row, Values>, values: Values): QueryConfig {
-  const { name, text, params, isPrepared } = statement;
+  const { name, composed, isPrepared } = statement;
+  const { text, params } = composed();
   const bound = fillPlaceholders(params as unknown[], values as Record<string, unknown>);
   return { text, values: bound, ...(isPrepared && { name }) };
 }
@@ -106,4 +116,4 @@ function parameterName(param: unknown): string {
   return is(param, Placeholder) ? param.name : JSON.stringify(param);
 }
 
-export const parametersOf = ({ params }: Statement<unknown, never>): string[] => params.map(parameterName);
+export const parametersOf = ({ params }: Composed): string[] => params.map(parameterName);
