@@ -6,7 +6,6 @@ import { listConversations } from '../src/conversations/repository.ts';
 import { archiveCustomer, createCustomer, getCustomer, updateCustomer } from '../src/customers/repository.ts';
 import { CustomerCreate } from '../src/customers/schema.ts';
 import { newId, type OrganizationScope } from '../src/db/index.ts';
-import { claimKey, storeResponse } from '../src/http/idempotency.repository.ts';
 import { listOpportunities } from '../src/opportunities/repository.ts';
 import { listQuotes } from '../src/quotes/repository.ts';
 import { LARGE, MIDDLE, SCALES, TERMS } from '../test/support/dataset.ts';
@@ -171,22 +170,13 @@ const next = (): number => {
   return written;
 };
 
-/** What the service does with a key: claims it, and stores the response. */
-async function createWithKey(scope: OrganizationScope, body: CustomerCreate): Promise<unknown> {
-  const fingerprint = randomBytes(32);
-  await claimKey(scope, fingerprint);
-  const created = await createCustomer(scope, body);
-  const stored = { fingerprint, status: 201, headers: {}, bodyHash: fingerprint, recordIds: [newId()] };
-  storeResponse(scope, { ...stored, body: Buffer.from(JSON.stringify({ id: newId(), ...body })) });
-  return created;
-}
-
 const createsWithKey = (amount: number): Work[] =>
   Array.from({ length: amount }, () => {
     const body = newCustomer(next());
     return {
       request: { method: 'POST', path: PATHS.customer, body, key: newId() },
-      ask: (scope) => createWithKey(scope, body),
+      ask: (scope) =>
+        createCustomer(scope, body, { fingerprint: randomBytes(32), bodyHash: randomBytes(32) }),
     };
   });
 

@@ -943,19 +943,14 @@ create table live_counts (
   constraint live_counts_organization_fkey foreign key (organization_id) references organizations (id)
 );
 --> statement-breakpoint
--- The first responses to requests with an Idempotency-Key, for a day.
+-- The records that requests with an Idempotency-Key created, for a day. No foreign key: an archived record may be purged.
 create table idempotency_keys (
   organization_id uuid not null,
   fingerprint bytea not null,
   body_hash bytea not null,
-  status smallint not null,
-  headers jsonb not null,
-  body bytea not null,
+  record_id uuid not null,
   created_at timestamptz(3) default now() not null,
-  record_ids uuid[],
   constraint idempotency_keys_pkey primary key (organization_id, fingerprint)
 );
 --> statement-breakpoint
 create index idempotency_keys_created_at_idx on idempotency_keys (created_at);
---> statement-breakpoint
-create index idempotency_keys_records_idx on idempotency_keys using gin (organization_id, record_ids) with (fastupdate = true, gin_pending_list_limit = 512);

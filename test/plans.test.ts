@@ -6,9 +6,8 @@ import { getCatalogProduct } from '../src/catalog/repository.ts';
 import { getTranscript, reportDelivery } from '../src/conversations/messages.repository.ts';
 import { listConversationRecords, listConversations } from '../src/conversations/repository.ts';
 import { getCustomer, listCustomers } from '../src/customers/repository.ts';
-import { allStatements, type OrganizationScope } from '../src/db/index.ts';
+import { allStatements, type OrganizationScope, sweepKeys } from '../src/db/index.ts';
 import type { FileLinks } from '../src/files/links.ts';
-import { sweepKeys } from '../src/http/idempotency.repository.ts';
 import { getOpportunity } from '../src/opportunities/repository.ts';
 import { eraseCustomer } from '../src/person/erase.repository.ts';
 import { exportCustomer } from '../src/person/export.repository.ts';
@@ -104,8 +103,8 @@ beforeAll(async () => {
   await client.connect();
   await loadDataSet(client, [SIZE, ...Array.from({ length: OTHER_ORGANIZATIONS }, () => OTHER_SIZE)]);
   await client.query(
-    `insert into idempotency_keys (organization_id, fingerprint, body_hash, status, headers, body, record_ids, created_at)
-     select organization_id, uuid_send(id), '', 201, '{}', '', array[id], now() - mod(row_number() over (), 48) * interval '1 hour'
+    `insert into idempotency_keys (organization_id, fingerprint, body_hash, record_id, created_at)
+     select organization_id, uuid_send(id), '', id, now() - mod(row_number() over (), 48) * interval '1 hour'
      from products;
      insert into api_keys (organization_id, id, name, hash, start, last4, access)
      select organization_id, id, '', sha256(uuid_send(id)), '', '', 'write' from products;

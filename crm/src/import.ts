@@ -15,7 +15,6 @@ import { inspect, type Row, type Source } from './source.ts';
 import {
   type ImportState,
   type OnBadContact,
-  type Replay,
   readState,
   removeState,
   writeState,
@@ -95,7 +94,7 @@ const NO_ROWS = {
 /** `text` is what a dry run prints. */
 type Outcome =
   | { rejection: Rejection }
-  | { result: Result; replayed?: string; skipped: SkippedCell[]; text?: string };
+  | { result: Result; skipped: SkippedCell[]; text?: string };
 
 /**
  * Returns what runs work in the order of the file where rows have a contact in common: the first row gets it.
@@ -148,23 +147,6 @@ const ifForbidden =
     throw error;
   };
 
-/** Reports rows that an earlier run had created, and whose records are archived now. @returns how many */
-async function reportArchived(
-  { crm, errors, cancel: signal }: Context,
-  resource: Importable,
-  replays: readonly Replay[],
-): Promise<number> {
-  const ids = replays.map(({ id }) => id);
-  const found: readonly { id: string }[] = await crm[resource]
-    .byIds(ids, { signal })
-    .catch(ifForbidden(replays));
-  const active = new Set(found.map(({ id }) => id));
-  const archived = replays.filter(({ id }) => !active.has(id));
-  for (const { line, id } of archived)
-    errors.write(`line ${line}: created before as ${id}, which is archived. The dashboard can restore it.\n`);
-  return archived.length;
-}
-
 /**
  * Creates a record for each row, or updates the customer that has its contact. A dry run checks each row and sends none; rows of
  * an edited export are compared with their customers, where there is a key to read them with.
@@ -198,7 +180,6 @@ export async function importFile(
   else if (!state && !(await confirmTable(context, table, asked))) return 0;
 
   const counts: Counts = { ...NO_ROWS, ...state?.counts };
-  const replays = state?.replays ?? [];
   let settled = state?.rows ?? 0;
   const already = settled;
   const rejections = await openRejections(source, header, state?.rejectionBytes);
@@ -215,7 +196,6 @@ export async function importFile(
       update,
       country,
       onBadContact,
-      replays,
       rejectionBytes: rejections.size(),
     });
   await save();
@@ -292,7 +272,6 @@ export async function importFile(
           counts[outcome.result] += 1;
           if (outcome.text && (counts['would be sent'] <= SHOWN || outcome.result === 'would be updated'))
             output.write(outcome.text);
-          if (outcome.replayed) replays.push({ line: row.line, id: outcome.replayed });
           if (outcome.skipped.length > 0) {
             const rejection = skippedCells(outcome.skipped);
             counts[`with a skipped ${rejection.code === 'CELL_SKIPPED' ? 'value' : 'contact'}`] += 1;
@@ -315,7 +294,6 @@ export async function importFile(
   } finally {
     await rejections.close();
   }
-  const archived = await reportArchived(context, resource, replays);
   if (!check) await removeState(path);
   progress.end(check ? 'Dry run' : 'Done', check !== undefined);
   if (counts['not compared'] > 0)
@@ -330,7 +308,7 @@ export async function importFile(
     );
   reportEmptyRows(errors, source);
   reportRejections(errors, rejections.path, counts);
-  return counts.rejected + skippedIn(counts) + archived;
+  return counts.rejected + skippedIn(counts);
 }
 
 type Counts = Record<keyof typeof NO_ROWS, number>;

@@ -6,8 +6,6 @@ import type { UpdateMode } from './update.ts';
 /** What happens to a contact that is none: only it is left out, or its row. */
 export type OnBadContact = 'skip' | 'reject';
 
-export type Replay = { line: number; id: string };
-
 /** How far an import is, saved beside its file for --resume. */
 export type ImportState = {
   resource: string;
@@ -23,8 +21,6 @@ export type ImportState = {
   update?: UpdateMode | undefined;
   country?: CountryCode | undefined;
   onBadContact?: OnBadContact | undefined;
-  /** Rows whose records an earlier run had created. */
-  replays: Replay[];
   /** Length of the file of rejected rows. */
   rejectionBytes: number;
 };

@@ -1,6 +1,5 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { ifMatch } from '../http/conditional.ts';
-import { idempotently } from '../http/idempotency.ts';
 import { recordRoutes } from '../http/record-routes.ts';
 import { json } from '../openapi/responses.ts';
 import {
@@ -47,8 +46,10 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
         response: { 201: json(IssuedApiKey, 'The key, shown only in this response.') },
       },
     },
-    async (request, reply) =>
-      idempotently(request, reply, 201, (scope) => issueApiKey(scope, request.body, now())),
+    async (request, reply) => {
+      reply.code(201);
+      return issueApiKey(request.scope, request.body, now());
+    },
   );
 
   app.register(
@@ -79,8 +80,8 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
       },
     },
     async (request, reply) => {
-      const { apiKeyId } = request.params;
-      return idempotently(request, reply, 201, (scope) => rotateApiKey(scope, apiKeyId, request.body, now()));
+      reply.code(201);
+      return rotateApiKey(request.scope, request.params.apiKeyId, request.body, now());
     },
   );
 

@@ -17,6 +17,7 @@ import {
   equals,
   fieldsOf,
   hasEntry,
+  type IdempotencyKey,
   inTransaction,
   isoTime,
   type Json,
@@ -87,8 +88,8 @@ function defineProducts<T extends CatalogProduct>(view: View<T>, name = getTable
     create: (
       scope: OrganizationScope,
       { variants, ...product }: CatalogProductRecordCreate,
-      id = newId(),
-    ): Promise<Json<T>> => insert(scope, id, { ...product, variants: variants.map(variantOf) }),
+      key?: IdempotencyKey,
+    ): Promise<Json<T>> => insert(scope, newId(), { ...product, variants: variants.map(variantOf) }, key),
     /** @throws VALIDATION_FAILED for variants that do not match the stored ones */
     update: (
       scope: OrganizationScope,

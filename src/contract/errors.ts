@@ -54,6 +54,11 @@ const PRECONDITIONS = {
   file: 'The file does not match the conditions in the headers of the request.',
 };
 
+const KEY_REUSED = {
+  body: 'This Idempotency-Key was already used with a different body.',
+  record: 'The record that this Idempotency-Key created was archived, merged or deleted since.',
+};
+
 const UNAVAILABLE = {
   busy: 'The service cannot handle the request right now. Wait the seconds in Retry-After, then retry.',
   undone:
@@ -170,11 +175,10 @@ const ERRORS = {
     message: ({ mergedInto }) => `The customer was merged into customer ${mergedInto}.`,
     example: { mergedInto: ID },
   }),
-  IDEMPOTENCY_KEY_REUSED: kind<{ part: string }>({
+  IDEMPOTENCY_KEY_REUSED: kind<keyof typeof KEY_REUSED>({
     status: 409,
-    message: ({ part }) =>
-      `This Idempotency-Key was already used with a different ${part}. Use a new key for a new request.`,
-    example: { part: 'body' },
+    message: (difference) => `${KEY_REUSED[difference]} Use a new key for a new request.`,
+    example: 'body',
   }),
   IDEMPOTENCY_IN_PROGRESS: kind({
     status: 409,

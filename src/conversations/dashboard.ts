@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
 import { type OrganizationScope, toJson } from '../db/index.ts';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
-import { idempotently } from '../http/idempotency.ts';
 import { recordView, uuidParams } from '../http/record-routes.ts';
 import { json } from '../openapi/responses.ts';
 import {
@@ -152,12 +151,8 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
         response: { 200: json(ImportedMessages, 'How many messages were new.') },
       },
     },
-    async (request, reply) => {
-      const { conversationId } = request.params;
-      return idempotently(request, reply, 200, async (scope) =>
-        toJson(await putMessages(scope, conversationId, request.body.data)),
-      );
-    },
+    async (request) =>
+      toJson(await putMessages(request.scope, request.params.conversationId, request.body.data)),
   );
   done();
 };

@@ -18,6 +18,7 @@ import {
   erasures,
   fieldsOf,
   hasEntry,
+  type IdempotencyKey,
   isId,
   isoTime,
   type Json,
@@ -130,11 +131,12 @@ function defineCustomers<T extends Customer>(view: View<T>, name = getTableName(
     create: (
       scope: OrganizationScope,
       { contacts, ...input }: CustomerCreate,
-      id = newId(),
+      key?: IdempotencyKey,
     ): Promise<Json<T>> => {
+      const id = newId();
       const columns = contactColumns(contacts);
       return claimContacts(scope, id, columns.contactKeys, (claiming) =>
-        insert(claiming, id, { ...input, ...columns }),
+        insert(claiming, id, { ...input, ...columns }, key),
       );
     },
     update: async (

@@ -1,5 +1,6 @@
 import { parseJson, toJson } from '../db/index.ts';
 import { recordRoutes, recordView } from '../http/record-routes.ts';
+import { keyOfContact } from './contacts.repository.ts';
 import { archiveCustomer, listCustomers, publicCustomers as operations } from './repository.ts';
 import { ArchivedCustomer, Customer, CustomerCreate, CustomerListQuery, CustomerUpdate } from './schema.ts';
 
@@ -35,12 +36,27 @@ export const publicCustomers = recordView({
   },
   functions: { ...operations, list: listCustomers, archive: archiveCustomer },
   codes: customerCodes,
-  // Whoever steals a website's key must not learn how the owner of a number is called.
-  asCreated: (created) => {
-    const customer = parseJson(created);
+  // Whoever steals a website's key must not learn what others know about the owner of a number.
+  asCreated: (created, sent) => {
+    const keys = sent.contacts.map(keyOfContact);
+    const { id, contacts, createdAt } = parseJson(created);
+    const { firstName = null, lastName = null, city = null, country = null } = sent;
+    const { preferredLanguage = null, summary = null, tags } = sent;
     return toJson({
-      ...customer,
-      contacts: customer.contacts.map((contact) => ({ ...contact, displayName: null })),
+      id,
+      firstName,
+      lastName,
+      displayName: [firstName, lastName].filter(Boolean).join(' ') || null,
+      city,
+      country,
+      preferredLanguage,
+      summary,
+      tags,
+      contacts: contacts
+        .filter((contact) => keys.includes(keyOfContact(contact)))
+        .map((contact) => ({ ...contact, displayName: null })),
+      createdAt,
+      updatedAt: createdAt,
     });
   },
 });

@@ -4,6 +4,7 @@ export { type Database, type DatabaseOptions, openDatabase } from './pool/client
 export * from './pool/errors.ts';
 export * from './pool/scope.ts';
 export * from './repository/filters.ts';
+export * from './repository/idempotency.ts';
 export * from './repository/list.ts';
 export * from './repository/put.ts';
 export * from './repository/record.ts';

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
 import { entityTag } from '../../rules/entity-tag.ts';
 import { ApiError } from '../contract/errors.ts';
 import { inTransaction, type Json, type OrganizationScope, type Put } from '../db/index.ts';
@@ -11,20 +11,27 @@ const OF_A_PROXY = /(?<=^|[\s,])W\/(?=")|--?(?:gzip|br|zstd|deflate)(?=")/g;
 const namesTag = (header: string, tag: string): boolean =>
   header.trim() === '*' || header.replace(OF_A_PROXY, '').includes(tag.replace(OF_A_PROXY, ''));
 
-/** Responses to these methods are the current record, or a page. A POST gets a tag only if it created a record. */
+/** Responses to these methods are the current record, or a page. */
 const TAGGED: readonly string[] = ['GET', 'HEAD', 'PATCH', 'PUT'];
 
-const isRecord = (method: string, status: number): boolean =>
-  status === 201 || (status < 300 && TAGGED.includes(method));
+type Responses = Record<number, { content: { 'application/json'?: { schema: { shape?: object } } } }>;
+
+/** Whether responses of the route have an ETag. A POST returns a record if the schema of its response has `createdAt`. */
+export function isTagged(method: string, schema: FastifySchema | undefined): boolean {
+  if (method !== 'POST') return TAGGED.includes(method);
+  const responses = Object(schema?.response) as Responses;
+  return 'createdAt' in Object((responses[201] ?? responses[200])?.content['application/json']?.schema.shape);
+}
 
 /**
  * Adds an ETag to cacheable responses, and turns a read into 304 if If-None-Match has that tag. @fastify/etag supports
  * neither lists of tags nor `*`, sends 304 to writes, tags errors, and sends `content-length: 0` with a 304.
  */
 export function sendConditionally(app: FastifyInstance): void {
-  app.addHook('onSend', ({ method, headers }, reply, payload, done) => {
-    const isTagged = isRecord(method, reply.statusCode) && isCacheable(reply.getHeader('cache-control'));
-    if (!isTagged || (typeof payload !== 'string' && !Buffer.isBuffer(payload))) return done(null, payload);
+  app.addHook('onSend', ({ method, headers, routeOptions }, reply, payload, done) => {
+    if (reply.statusCode >= 300 || !isCacheable(reply.getHeader('cache-control'))) return done(null, payload);
+    const isBody = typeof payload === 'string' || Buffer.isBuffer(payload);
+    if (!isBody || !isTagged(method, routeOptions.schema)) return done(null, payload);
     const tag = String(reply.getHeader('etag') ?? entityTag(payload));
     reply.header('etag', tag);
     const named = headers['if-none-match'];

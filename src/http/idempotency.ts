@@ -1,15 +1,14 @@
-import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, invalid } from '../contract/errors.ts';
-import { inTransaction, isId, type Json, type OrganizationScope, parseJson } from '../db/index.ts';
-import { presentedToken } from './credentials.ts';
-import { claimKey, isStoredMeanwhile, storeResponse } from './idempotency.repository.ts';
+import { findKey, type Get, type IdempotencyKey, type Json, KeyInUse } from '../db/index.ts';
 
 /** As in the IETF draft "The Idempotency-Key HTTP Header Field". */
 
-const MAX_KEY_LENGTH = 255;
+/** The codes of a POST that creates a record. */
+export const IDEMPOTENT = ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'] as const;
 
-const STORED_HEADER = 'x-ignored-parameters';
+const MAX_KEY_LENGTH = 255;
 
 const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer');
 
@@ -26,96 +25,51 @@ const pathIn = ({ routeOptions: { url = '' }, params }: FastifyRequest): string 
     String((params as Record<string, unknown>)[name]).toLowerCase(),
   );
 
-function keyOf(request: FastifyRequest): string | undefined {
+function keyOf(request: FastifyRequest, body: string | undefined): IdempotencyKey | undefined {
   const key = request.headers['idempotency-key']?.toString();
-  if (key === undefined || (key.length > 0 && key.length <= MAX_KEY_LENGTH)) return key;
-  throw invalid('header.idempotency-key', `must have 1 to ${MAX_KEY_LENGTH} characters`);
+  if (key === undefined) return undefined;
+  if (key.length === 0 || key.length > MAX_KEY_LENGTH)
+    throw invalid('header.idempotency-key', `must have 1 to ${MAX_KEY_LENGTH} characters`);
+  const { scope, method, sentBody } = request;
+  return {
+    fingerprint: sha256(`${scope.organizationId} ${method} ${pathIn(request)}\n${key}`),
+    bodyHash: sha256(body ?? canonical(sentBody)),
+  };
 }
 
-/** Derived from the token of the request: only a caller with the same token can decrypt. */
-function cipherKey({ raw }: FastifyRequest, salt: Buffer): Buffer {
-  const token = presentedToken(raw.rawHeaders);
-  if (!token) throw new Error('Only a response to a bearer token can be stored encrypted.');
-  return Buffer.from(hkdfSync('sha256', token, salt, 'idempotent answer', 32));
-}
-
-function seal(request: FastifyRequest, fingerprint: Buffer, body: Buffer): Buffer {
-  const nonce = randomBytes(12);
-  const cipher = createCipheriv('aes-256-gcm', cipherKey(request, fingerprint), nonce);
-  return Buffer.concat([nonce, cipher.update(body), cipher.final(), cipher.getAuthTag()]);
-}
-
-function unseal(request: FastifyRequest, fingerprint: Buffer, sealed: Buffer): Buffer {
-  const decipher = createDecipheriv('aes-256-gcm', cipherKey(request, fingerprint), sealed.subarray(0, 12));
-  decipher.setAuthTag(sealed.subarray(-16));
-  try {
-    return Buffer.concat([decipher.update(sealed.subarray(12, -16)), decipher.final()]);
-  } catch {
-    // The token of the dashboard has changed since.
-    throw new ApiError('IDEMPOTENCY_KEY_REUSED', { part: 'token' });
-  }
-}
-
-/** Whether `work` refused the request: for what another request with the key wrote between the look and the lock, perhaps. */
-const isRefusal = (error: unknown): boolean =>
-  error instanceof ApiError && error.status < 500 && !error.code.startsWith('IDEMPOTENCY_');
-
-/** The records that a response is about: an erasure finds it by them. */
-function recordIdsOf({ scope, params }: FastifyRequest, response: Json<unknown>): string[] {
-  const { id, customerId } = parseJson(response) as Record<string, unknown>;
-  const ids = [...Object.values(params as object), id, customerId].map((value) =>
-    String(value).toLowerCase(),
-  );
-  return [...new Set(ids)].filter((value) => isId(value) && value !== scope.organizationId);
-}
+const isRejection = (error: unknown): error is ApiError => error instanceof ApiError && error.status < 500;
 
 /**
- * Runs a POST. With an Idempotency-Key, `work` and the storing of its response are one transaction, and the same request
- * again gets the stored response. A response with a credential is stored encrypted.
- * @param work may run more than once (a transaction is retried)
- * @param bodyHash SHA-256 of a body that the route has read itself; default: that of the JSON body
- * @throws IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, and the errors of `work`, which leave the key unused
+ * Runs a POST that creates a record. If its Idempotency-Key has created one, the response is that record, as `get` returns it now. A
+ * rejection looks at the key too: the first request may have caused it.
+ * @param create without a key, the request has none
+ * @param body identifies a body that is no JSON
+ * @throws IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, and the errors of `create`, which leave the key unused
  */
-export async function idempotently<T>(
+export async function idempotent<T>(
   request: FastifyRequest,
   reply: FastifyReply,
-  status: 200 | 201,
-  work: (scope: OrganizationScope) => Promise<Json<T>>,
-  bodyHash?: Buffer,
+  get: Get<T>,
+  create: (key?: IdempotencyKey) => Promise<Json<T>>,
+  body?: string,
 ): Promise<Json<T>> {
-  const key = keyOf(request);
-  reply.code(status);
-  if (key === undefined) return work(request.scope);
-  const isSecret = request.routeOptions.config.credential ?? false;
-  const fingerprint = sha256(`${request.scope.organizationId} ${request.method} ${pathIn(request)}\n${key}`);
-  const hashed = bodyHash ?? sha256(canonical(request.sentBody));
-
-  const once = async (scope: OrganizationScope) => {
-    const { isLocked, first } = await claimKey(scope, fingerprint);
-    if (first) {
-      if (!first.bodyHash.equals(hashed)) throw new ApiError('IDEMPOTENCY_KEY_REUSED', { part: 'body' });
-      const body = isSecret ? unseal(request, fingerprint, first.body) : first.body;
-      return { first, response: body as Json<T> };
+  const key = keyOf(request, body);
+  reply.code(201);
+  if (!key) return create();
+  for (;;) {
+    try {
+      return await create(key);
+    } catch (error) {
+      if (!(error instanceof KeyInUse || isRejection(error))) throw error;
+      const used = await findKey(request.scope, key);
+      if (used?.isExpired) continue;
+      if (!used) throw error instanceof KeyInUse ? new ApiError('IDEMPOTENCY_IN_PROGRESS') : error;
+      if (!used.bodyHash.equals(key.bodyHash)) throw new ApiError('IDEMPOTENCY_KEY_REUSED', 'body');
+      const record = await get(request.scope, used.recordId).catch((error) => {
+        throw isRejection(error) ? new ApiError('IDEMPOTENCY_KEY_REUSED', 'record') : error;
+      });
+      reply.header('idempotency-replayed', 'true');
+      return record;
     }
-    if (!isLocked) throw new ApiError('IDEMPOTENCY_IN_PROGRESS');
-    const response = await work(scope);
-    storeResponse(scope, {
-      fingerprint,
-      status,
-      headers: reply.hasHeader(STORED_HEADER)
-        ? { [STORED_HEADER]: String(reply.getHeader(STORED_HEADER)) }
-        : {},
-      body: isSecret ? seal(request, fingerprint, response) : response,
-      bodyHash: hashed,
-      recordIds: recordIdsOf(request, response),
-    });
-    return { first, response };
-  };
-  const { first, response } = await inTransaction(request.scope, once).catch((error) => {
-    if (isStoredMeanwhile(error) || isRefusal(error)) return inTransaction(request.scope, once);
-    throw error;
-  });
-  // After the transaction, so that an error response does not carry them.
-  if (first) reply.code(first.status).headers(first.headers).header('idempotency-replayed', 'true');
-  return response;
+  }
 }

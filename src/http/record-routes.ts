@@ -2,10 +2,10 @@ import type { FastifyPluginCallback, FastifyRequest, FastifySchema } from 'fasti
 import { z } from 'zod';
 import { ApiError, type ErrorCode, type NotFoundCode, notArchivedCode } from '../contract/errors.ts';
 import { dateTime, field, id, NULL_CLEARS, page, pathId, uuid } from '../contract/fields.ts';
-import type { Get, Json, OrganizationScope, Page, Put } from '../db/index.ts';
+import type { Get, IdempotencyKey, Json, OrganizationScope, Page, Put } from '../db/index.ts';
 import { inPascalCase, json } from '../openapi/responses.ts';
 import { ifMatch, putIfMatch } from './conditional.ts';
-import { idempotently } from './idempotency.ts';
+import { IDEMPOTENT, idempotent } from './idempotency.ts';
 
 /**
  * The routes of a record. `/v1` and the dashboard API register the same routes, each with its own view: schemas, and
@@ -36,7 +36,11 @@ export type RecordView<S extends Schemas> = {
     lock?: (scope: OrganizationScope, id: string, patch?: Out<S['patch']>) => Promise<Json<Out<S['record']>>>;
     /** The same of an archived record too, for a PUT. Default: `lock`. */
     lockStored?: Get<Out<S['record']>>;
-    create?: (scope: OrganizationScope, input: Out<S['create']>) => Promise<Json<Out<S['record']>>>;
+    create?: (
+      scope: OrganizationScope,
+      input: Out<S['create']>,
+      key?: IdempotencyKey,
+    ) => Promise<Json<Out<S['record']>>>;
     put?: Write<Out<S['put']>, Put<Out<S['record']>>>;
     update?: Write<Out<S['patch']>, Json<Out<S['record']>>>;
     archive?: Get<Out<S['archived']>>;
@@ -48,8 +52,8 @@ export type RecordView<S extends Schemas> = {
   descriptions?: { readonly [Name in Route]?: string };
   /** The operation of the list, if its path does not name it. */
   listId?: string;
-  /** The created record without what other records say about it, for a key that only creates. */
-  asCreated?: (record: Json<Out<S['record']>>) => Json<Out<S['record']>>;
+  /** Of the created record what its request sent, for a key that only creates. */
+  asCreated?: (record: Json<Out<S['record']>>, sent: Out<S['create']>) => Json<Out<S['record']>>;
 };
 
 /** Infers the types of the schemas. */
@@ -112,6 +116,7 @@ export const recordRoutes =
         errorCodes: [
           ...('params' in schema && route !== 'put' ? [notFound] : []),
           ...(route === 'restore' ? [notArchivedCode(notFound)] : []),
+          ...(route === 'create' ? IDEMPOTENT : []),
           ...(codes[route] ?? []),
         ],
       },
@@ -135,7 +140,7 @@ export const recordRoutes =
       async (request) => list(request.scope, request.query as Out<S['query']>),
     );
 
-    if (create)
+    if (create && get)
       app.post(
         path,
         described('create', `Create ${title}`, {
@@ -143,9 +148,11 @@ export const recordRoutes =
           response: { 201: json(record, `The ${noun}.`) },
         }),
         async (request, reply) => {
-          const work = (scope: OrganizationScope) => create(scope, request.body as Out<S['create']>);
-          const created = await idempotently(request, reply, 201, work);
-          return request.apiKey?.access === 'create' && view.asCreated ? view.asCreated(created) : created;
+          const body = request.body as Out<S['create']>;
+          const created = await idempotent(request, reply, get, (key) => create(request.scope, body, key));
+          return request.apiKey?.access === 'create' && view.asCreated
+            ? view.asCreated(created, body)
+            : created;
         },
       );
 
@@ -220,7 +227,7 @@ export const recordRoutes =
           { params, response: { 200: current } },
           `The ${noun} is active again, with all its fields.`,
         ),
-        async (request, reply) => idempotently(request, reply, 200, (scope) => restore(scope, idOf(request))),
+        async (request) => restore(request.scope, idOf(request)),
       );
     done();
   };

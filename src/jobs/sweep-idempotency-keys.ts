@@ -1,4 +1,4 @@
-import { sweepKeys } from '../http/idempotency.repository.ts';
+import { sweepKeys } from '../db/index.ts';
 import { inBatches, type JobContext } from './context.ts';
 
 export async function sweepIdempotencyKeys(context: JobContext): Promise<{ keys: number }> {

@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { ErrorCode } from '../contract/errors.ts';
 import { tagOf } from '../contract/resources.ts';
+import { isTagged } from '../http/conditional.ts';
 import { codesByStatus, errorResponse, errorSchemas, type NamedResponse } from './errors.ts';
 import { REQUEST_HEADERS, RESPONSE_HEADERS, requestHeadersOf, responseHeadersOf } from './headers.ts';
 import { deduplicated, referTo, type Schema, tidied } from './tidy.ts';
@@ -61,7 +62,9 @@ function complete(
     for (const [method, operation] of Object.entries(operations)) {
       const { operationId, parameters: inRoute = [] } = operation;
       const { codes, isTagged } = declared.get(operationId) as Declared;
-      const kind = { method, path, isTagged, isPaged: inRoute.some(({ name }) => name === 'offset') };
+      const isOnce = Boolean(codes.get(409)?.includes('IDEMPOTENCY_KEY_REUSED'));
+      const isPaged = inRoute.some(({ name }) => name === 'offset');
+      const kind = { path, isTagged, isOnce, isPaged };
       const own = inRoute.map((parameter) => {
         const { name, required, example: value } = parameter;
         const isShared = everywhere.split(JSON.stringify(parameter)).length > 2;
@@ -75,7 +78,10 @@ function complete(
       for (const media of Object.values(operation.requestBody?.content ?? {}))
         media.example ??= exampleOf(components.schemas[media.schema.$ref?.split('/').at(-1) ?? '']);
       Object.assign(operation, {
-        parameters: [...own, ...requestHeadersOf(method, isTagged, path.startsWith('/dashboard/'))],
+        parameters: [
+          ...own,
+          ...requestHeadersOf(method, { ...kind, hasActor: path.startsWith('/dashboard/') }),
+        ],
       });
       for (const [status, response] of Object.entries(operation.responses))
         Object.assign(response, { headers: responseHeadersOf(Number(status), kind) });
@@ -129,10 +135,9 @@ export function describeApi(app: FastifyInstance, api: ApiDescription): () => ob
     transform: ({ schema, url, route, ...rest }) => {
       const method = String(route.method);
       const { errorCodes = [], credential, resource } = route.config ?? {};
-      const isRecord = ['GET', 'PUT', 'PATCH'].includes(method) || 201 in Object(schema?.response);
       declared.set(String(schema?.operationId), {
         codes: codesByStatus({ method, url }, errorCodes),
-        isTagged: isRecord && !credential,
+        isTagged: isTagged(method, schema) && !credential,
       });
       const tags = [resource ? tagOf(resource) : tagOfPath(url)];
       return toJsonSchema({ ...rest, url, route, schema: schema && { tags, ...schema } });

@@ -11,7 +11,6 @@ const OF_CLASSES: [among: (operation: Operation) => boolean, ...codes: ErrorCode
   [isPublic, 'RATE_LIMIT_EXCEEDED', 'KEY_RESOURCE_NOT_ALLOWED'],
   [(operation) => isPublic(operation) && operation.method !== 'GET', 'KEY_READ_ONLY'],
   [(operation) => isPublic(operation) && operation.method !== 'POST', 'KEY_CREATE_ONLY'],
-  [({ method }) => method === 'POST', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS'],
   [({ method }) => ['PUT', 'PATCH', 'DELETE'].includes(method), 'PRECONDITION_FAILED'],
   // Even a DELETE can have a body.
   [({ method }) => method !== 'GET', 'PAYLOAD_TOO_LARGE'],

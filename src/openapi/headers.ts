@@ -6,7 +6,7 @@ const RESPONSE_DESCRIPTIONS: Record<string, string> = {
     'The id of this request in the log. A client may send its own (8 to 64 of A-Z a-z 0-9 _ -).',
   ETag: 'The tag of this response: it changes only if the response does. Send it as `If-None-Match` to get 304 while nothing has changed.',
   'Idempotency-Replayed':
-    '`true` if this is the stored response of the first request with this `Idempotency-Key`; nothing was done now.',
+    '`true` if an earlier request with this `Idempotency-Key` created the record; nothing was done now.',
   'WWW-Authenticate': 'How to send the key.',
   'X-RateLimit-Limit': 'The number of requests per minute of this key.',
   'X-RateLimit-Remaining': 'The number of remaining requests.',
@@ -41,19 +41,22 @@ const REQUEST_DESCRIPTIONS: Record<string, [name: string, description: string, l
   ],
   IdempotencyKey: [
     'Idempotency-Key',
-    'A string that you generate for one request, and send again with each retry. Within 24 hours, the same key and body return the first response, and nothing is done twice. With a different body: 409 `IDEMPOTENCY_KEY_REUSED`. A rejected request (4xx, 503) does not use up the key.',
+    'A string that you generate for one request, and send again with each retry. Within 24 hours, the same key and body return the record that the first request created, as it is now, and nothing is done twice. With a different body, or if that record was archived, merged or deleted: 409 `IDEMPOTENCY_KEY_REUSED`. A rejected request (4xx, 503) does not use up the key.',
     { minLength: 1, maxLength: 255 },
   ],
 };
 
-export function requestHeadersOf(method: string, isTagged: boolean, hasActor: boolean): object[] {
+export function requestHeadersOf(
+  method: string,
+  { isTagged, isOnce, hasActor }: { isTagged: boolean; isOnce: boolean; hasActor: boolean },
+): object[] {
   const names = [
     'Prefer',
     ...(hasActor ? ['Actor'] : []),
     ...(method === 'get' && isTagged ? ['IfNoneMatch'] : []),
     ...(['put', 'patch', 'delete'].includes(method) ? ['IfMatch'] : []),
     ...(method === 'put' ? ['OnlyCreate'] : []),
-    ...(method === 'post' ? ['IdempotencyKey'] : []),
+    ...(isOnce ? ['IdempotencyKey'] : []),
   ];
   return names.map((name) => referTo('parameters', name));
 }
@@ -62,9 +65,9 @@ const OF_LIMIT = Object.keys(RESPONSE_DESCRIPTIONS).filter((name) => name.includ
 
 export function responseHeadersOf(
   status: number,
-  { method, path, isTagged, isPaged }: { method: string; path: string; isTagged: boolean; isPaged: boolean },
+  { path, isTagged, isOnce, isPaged }: { path: string; isTagged: boolean; isOnce: boolean; isPaged: boolean },
 ): object {
-  const [isLimited, isOnce] = [path.startsWith('/v1/'), method === 'post'];
+  const isLimited = path.startsWith('/v1/');
   const names = [
     'X-Request-Id',
     ...(isTagged && status < 400 ? ['ETag'] : []),

@@ -4,7 +4,6 @@ import type { z } from 'zod';
 import { type Database, toJson } from '../db/index.ts';
 import { callerOf } from '../http/caller.ts';
 import { ifMatch } from '../http/conditional.ts';
-import { idempotently } from '../http/idempotency.ts';
 import { json } from '../openapi/responses.ts';
 import {
   closeOrganization,
@@ -14,7 +13,6 @@ import {
   lockOrganization,
   reopenOrganization,
   scopeOf,
-  serviceScope,
   updateOrganization,
 } from './repository.ts';
 import {
@@ -40,10 +38,8 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
       },
     },
     async (request, reply) => {
-      request.scope = serviceScope(db);
-      return idempotently(request, reply, 201, async (scope) =>
-        toJson(await createOrganization(scope.db, request.body.name)),
-      );
+      reply.code(201);
+      return toJson(await createOrganization(db, request.body.name));
     },
   );
 
@@ -133,7 +129,7 @@ function ownRoutes(untyped: FastifyInstance): void {
         response: { 200: json(Organization, 'The organization, open.') },
       },
     },
-    async (request, reply) => idempotently(request, reply, 200, reopenOrganization),
+    async (request) => reopenOrganization(request.scope),
   );
 }
 

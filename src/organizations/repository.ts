@@ -17,7 +17,6 @@ import {
   type Json,
   jsonOf,
   jsonRow,
-  NO_ID,
   newId,
   type OrganizationScope,
   ofOrganization,
@@ -172,9 +171,6 @@ export const closeOrganization = defineClosedAt(
  */
 export const reopenOrganization = defineClosedAt('organizations.reopen', view.fields, sql`null`);
 
-/** For stored responses that belong to no organization. */
-export const serviceScope = (db: Database): OrganizationScope => scopeTo(db, NO_ID);
-
 const allStatement = prepared('organizations.all', () =>
   qb
     .select(body(view.fields))
@@ -244,7 +240,7 @@ const clearStatements = [...RECORDS, idempotencyKeys].map((table) =>
   ),
 );
 
-/** Deletes all records and stored responses of the organization, but not its keys. */
+/** Deletes all records and idempotency keys of the organization, but not its API keys. */
 export async function clearOrganization({ db, organizationId }: OrganizationScope): Promise<void> {
   await db.transaction(async ({ write }) => {
     for (const statement of clearStatements) await write(statement, { organizationId });

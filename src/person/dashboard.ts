@@ -1,10 +1,9 @@
 import { Readable } from 'node:stream';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { Customer, CustomerParams as params } from '../customers/schema.ts';
+import { CustomerRecord, CustomerParams as params } from '../customers/schema.ts';
 import type { FileLinks } from '../files/links.ts';
 import type { FileStorage } from '../files/storage.ts';
 import { removeFile } from '../files/upload.ts';
-import { idempotently } from '../http/idempotency.ts';
 import { json } from '../openapi/responses.ts';
 import { eraseCustomer } from './erase.repository.ts';
 import { CustomerExport, exportCustomer } from './export.repository.ts';
@@ -51,15 +50,10 @@ export const personRoutes: FastifyPluginCallbackZod<{ storage: FileStorage; link
         response: { 200: json(ErasedCustomer, 'The number of erased records, by kind.') },
       },
     },
-    async (request, reply) => {
-      let files: string[] = [];
-      const response = await idempotently(request, reply, 200, async (scope) => {
-        const { erasure, attachments } = await eraseCustomer(scope, request.params.customerId);
-        files = attachments;
-        return erasure;
-      });
-      for (const id of files) await removeFile(request, storage, id);
-      return response;
+    async (request) => {
+      const { erasure, attachments } = await eraseCustomer(request.scope, request.params.customerId);
+      for (const id of attachments) await removeFile(request, storage, id);
+      return erasure;
     },
   );
 
@@ -74,13 +68,10 @@ export const personRoutes: FastifyPluginCallbackZod<{ storage: FileStorage; link
           'Merges two customers that are the same person. The customer keeps its fields, gets those of `from` where its own are null, the contacts, tags and summary of both, and the opportunities, conversations and quotes of `from`. `from` is archived: its 404 in /v1 names this customer, and a write that names `from`, even at the same moment, is taken for this customer. An archived `from` is merged too, unless a third customer has one of its contacts: 409 `CUSTOMER_CONTACT_CONFLICT`; one that was merged or erased is 400. All or nothing: a customer that would have more than 50 contacts, 100 tags or 50,000 characters of summary is 400. Sending the same again changes nothing.',
         params,
         body: CustomerMerge,
-        response: { 200: json(Customer, 'The customer as it is now.') },
+        response: { 200: json(CustomerRecord, 'The customer as it is now.') },
       },
     },
-    async (request, reply) =>
-      idempotently(request, reply, 200, (scope) =>
-        mergeCustomer(scope, request.params.customerId, request.body),
-      ),
+    async (request) => mergeCustomer(request.scope, request.params.customerId, request.body),
   );
   done();
 };

@@ -28,7 +28,6 @@ import {
   unprepared,
   whatsappMessages,
 } from '../db/index.ts';
-import { eraseResponses } from '../http/idempotency.repository.ts';
 import type { ErasedCounts, ErasedCustomer } from './schema.ts';
 import {
   chainsOf,
@@ -224,7 +223,7 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Era
       const person = await findPerson(within, id);
       const locked = await db.write(lockThreadsStatement, person);
       await db.write(lockOpportunitiesStatement, person);
-      const lockedQuotes = await db.write(lockQuotesStatement, person);
+      await db.write(lockQuotesStatement, person);
       const records = { organizationId, ids: person.customers };
       await db.write(lockCustomersStatement, records);
       if (!isDeepStrictEqual(await findPerson(within, id), person))
@@ -241,10 +240,6 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Era
       const [erasedOpportunities] = await db.write(eraseOpportunitiesStatement, person);
       const [erasedQuotes] = await db.write(eraseQuotesStatement, person);
       const attachments = await db.write(eraseAttachmentsStatement, person);
-      await eraseResponses(within, {
-        organizationId,
-        ids: [...person.customers, ...lockedQuotes.map(({ id }) => id)],
-      });
       const sameContacts = await findSameContacts(within, person);
       await db.write(eraseCustomersStatement, records);
 

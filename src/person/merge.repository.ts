@@ -2,8 +2,13 @@ import { and, eq, getTableName, or, type SQL, sql } from 'drizzle-orm';
 import { alias, type PgColumn } from 'drizzle-orm/pg-core';
 import { invalid, validationFailed } from '../contract/errors.ts';
 import { keyOfContact, rejectTaken } from '../customers/contacts.repository.ts';
-import { customerColumns, getCustomer, getCustomerRecord, isErased } from '../customers/repository.ts';
-import { CUSTOMER_BOUNDS, type Customer } from '../customers/schema.ts';
+import {
+  activeCustomerRecord,
+  customerColumns,
+  getCustomerRecord,
+  isErased,
+} from '../customers/repository.ts';
+import { CUSTOMER_BOUNDS, type CustomerRecord } from '../customers/schema.ts';
 import {
   activeCustomers,
   as,
@@ -127,7 +132,7 @@ function checkBounds(merged: typeof CUSTOMER_BOUNDS): void {
   );
 }
 
-async function merge(within: OrganizationScope, id: string, from: string): Promise<Json<Customer>> {
+async function merge(within: OrganizationScope, id: string, from: string): Promise<Json<CustomerRecord>> {
   const { db, organizationId } = within;
   const both = { organizationId, id, from };
   if (id.toLowerCase() === from.toLowerCase()) throw invalid('body.from', 'must be another customer');
@@ -135,7 +140,7 @@ async function merge(within: OrganizationScope, id: string, from: string): Promi
     for (const { lock } of ofFrom) await db.write(lock, both);
     await db.write(lockCustomersStatement, both);
   }
-  const customer = await getCustomer(within, id);
+  const customer = await activeCustomerRecord.get(within, id);
   const [state] = await db.read(fromStatement, both);
   if (state?.isMerged) return customer;
   if (!state?.isMergeable)
@@ -150,7 +155,7 @@ async function merge(within: OrganizationScope, id: string, from: string): Promi
   }
   checkBounds(bounded);
   for (const { move } of ofFrom) await db.write(move, both);
-  return getCustomer(within, id);
+  return activeCustomerRecord.get(within, id);
 }
 
 /**
@@ -162,5 +167,5 @@ export const mergeCustomer = (
   scope: OrganizationScope,
   id: string,
   { from }: CustomerMerge,
-): Promise<Json<Customer>> =>
+): Promise<Json<CustomerRecord>> =>
   inTransaction(scope, (within) => merge(within, id, from), { timeoutMs: TIMEOUT_MS });

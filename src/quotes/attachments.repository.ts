@@ -1,13 +1,16 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { ApiError } from '../contract/errors.ts';
 import {
   activeQuotes,
   as,
+  type IdempotencyKey,
   type Ids,
+  insertOnce,
   inTransaction,
   isId,
   type Json,
   keyIs,
+  type Once,
   type OrganizationScope,
   ofOrganization,
   organizations,
@@ -23,6 +26,7 @@ import {
   recordIs,
   recordNotFound,
   toJson,
+  writeOnce,
 } from '../db/index.ts';
 import type { FileLinks, LinkedFile } from '../files/links.ts';
 import type { AttachmentDescription } from '../files/multipart.ts';
@@ -83,6 +87,13 @@ export async function findAttachment(
   return row;
 }
 
+/** @throws QUOTE_ATTACHMENT_NOT_FOUND */
+export async function getAttachment(scope: OrganizationScope, id: string): Promise<Json<StoredAttachment>> {
+  const attachment = await findAttachment(scope, id);
+  if (!attachment) throw new ApiError('QUOTE_ATTACHMENT_NOT_FOUND', { id });
+  return toJson(attachment);
+}
+
 /** None of an unknown organization: another database may share the storage. */
 const orphanedStatement = prepared(
   'quotes.orphaned_files',
@@ -106,26 +117,40 @@ export async function orphanedFiles(db: Queries, files: readonly LinkedFile[]): 
 type AttachmentValues = AttachmentDescription &
   Pick<StoredFile, 'id' | 'sizeBytes'> & { organizationId: string; quoteId: string };
 
-const insertAttachmentStatement = prepared(
+const insertInto = ($: Params<AttachmentValues>, condition: SQL) => sql`
+  insert into ${quoteAttachments} (organization_id, id, quote_id, file_name, kind, mime_type, size_bytes)
+  select ${quotes.organizationId}, ${$.id}::uuid, ${quotes.id}, ${$.fileName}, ${$.kind}, ${$.mimeType}, ${$.sizeBytes}
+  from ${quotes} where ${ofOrganization(quotes, $)} and ${quotes.id} = ${$.quoteId} and ${activeQuotes.visible} and ${condition}
+  returning *`;
+
+const insertStatement = prepared(
   'quotes.create_attachment',
-  ($: Params<AttachmentValues>) => sql<{ recorded: boolean }>`
-    insert into ${quoteAttachments} (organization_id, id, quote_id, file_name, kind, mime_type, size_bytes)
-    select ${quotes.organizationId}, ${$.id}::uuid, ${quotes.id}, ${$.fileName}, ${$.kind}, ${$.mimeType}, ${$.sizeBytes}
-    from ${quotes} where ${ofOrganization(quotes, $)} and ${quotes.id} = ${$.quoteId}
-      and ${activeQuotes.visible}
-    returning true as recorded`,
+  ($: Params<AttachmentValues>) => sql`${insertInto($, sql`true`)}`,
+);
+
+const insertOnceStatement = prepared('quotes.create_attachment_once', ($: Params<AttachmentValues & Once>) =>
+  insertOnce(
+    $,
+    (isFree) => insertInto($, isFree),
+    sql<{ isWritten: boolean }>`exists (select from written) as "isWritten"`,
+  ),
 );
 
 /** @throws QUOTE_NOT_FOUND; the caller then removes the file */
 export async function recordAttachment(
-  { db, organizationId }: OrganizationScope,
+  scope: OrganizationScope,
   quoteId: string,
   { id, sizeBytes }: Pick<StoredFile, 'id' | 'sizeBytes'>,
   { kind, fileName, mimeType }: AttachmentDescription,
+  key?: IdempotencyKey,
 ): Promise<StoredAttachment> {
+  const { db, organizationId } = scope;
   const attachment = { id, fileName, kind, mimeType, sizeBytes };
-  const [row] = await db.write(insertAttachmentStatement, { ...attachment, organizationId, quoteId });
-  if (!row) throw recordNotFound(activeQuotes, quoteId);
+  const values = { ...attachment, organizationId, quoteId };
+  const isWritten = key
+    ? (await writeOnce(scope, insertOnceStatement, { ...values, ...key })).isWritten
+    : (await db.write(insertStatement, values)).length === 1;
+  if (!isWritten) throw recordNotFound(activeQuotes, quoteId);
   return attachment;
 }
 

@@ -1,18 +1,22 @@
-import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import { type Database, isCertainlyUndone, type OrganizationScope, parseJson, toJson } from '../db/index.ts';
+import { type Database, type IdempotencyKey, isCertainlyUndone, parseJson, toJson } from '../db/index.ts';
 import type { FileLinks } from '../files/links.ts';
-import { type AttachmentDescription, acceptUploads, readUpload } from '../files/multipart.ts';
+import { acceptUploads, readUpload } from '../files/multipart.ts';
 import type { FileStorage } from '../files/storage.ts';
 import { removeFile, type StoredFile, storeFile } from '../files/upload.ts';
 import { ifMatch } from '../http/conditional.ts';
-import { idempotently } from '../http/idempotency.ts';
+import { IDEMPOTENT, idempotent } from '../http/idempotency.ts';
 import { ArchivedRecord, recordView, uuidParams } from '../http/record-routes.ts';
 import { validatorCompiler } from '../http/validation.ts';
 import { json } from '../openapi/responses.ts';
-import { deleteAttachment, lockAttachment, recordAttachment } from './attachments.repository.ts';
+import {
+  deleteAttachment,
+  getAttachment,
+  lockAttachment,
+  recordAttachment,
+} from './attachments.repository.ts';
 import { findQuote, openQuote, quoteRecord } from './repository.ts';
 import {
   DeletedQuoteAttachment,
@@ -78,9 +82,9 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
         response: { 200: json(QuoteRecord, 'The quote as it is now.') },
       },
     },
-    async (request, reply) => {
+    async (request) => {
       const openedAt = request.body.openedAt ?? new Date(now()).toISOString();
-      return idempotently(request, reply, 200, (scope) => openQuote(scope, request.params.quoteId, openedAt));
+      return openQuote(request.scope, request.params.quoteId, openedAt);
     },
   );
 
@@ -110,10 +114,6 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
   done();
 };
 
-/** The hash of an upload's parts and file. */
-const bodyHashOf = ({ kind, fileName, mimeType }: AttachmentDescription, { sha256 }: StoredFile): Buffer =>
-  hash('sha256', JSON.stringify([kind, fileName, mimeType, sha256]), 'buffer');
-
 /** Only this route takes multipart bodies, so it has its own scope. */
 const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { storage, links }) => {
   await acceptUploads(app);
@@ -125,7 +125,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
   app.post(
     '/quotes/:quoteId/attachments',
     {
-      config: { credential: true, errorCodes: ['QUOTE_NOT_FOUND'] },
+      config: { credential: true, errorCodes: ['QUOTE_NOT_FOUND', ...IDEMPOTENT] },
       schema: {
         operationId: 'createQuoteAttachment',
         summary: 'Attach a file to a quote',
@@ -141,20 +141,20 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
       const { scope, params } = request;
       const discard = ({ id }: StoredFile) => removeFile(request, storage, id);
       const store = async (content: Readable) => {
-        // A repeated request gets its first response, even if the quote has gone since.
+        // With a key, the record that it created comes first.
         if (request.headers['idempotency-key'] === undefined)
           await quoteRecord.getActive(scope, params.quoteId);
         return storeFile(storage, scope.organizationId, content);
       };
       const { stored, description } = await readUpload(request, reply, store, discard);
-      const attach = async (within: OrganizationScope) =>
-        toJson(await recordAttachment(within, params.quoteId, stored, description));
-      const response = await idempotently(request, reply, 201, attach, bodyHashOf(description, stored)).catch(
-        async (error) => {
-          if (isCertainlyUndone(error)) await discard(stored);
-          throw error;
-        },
-      );
+      const attach = async (key?: IdempotencyKey) =>
+        toJson(await recordAttachment(scope, params.quoteId, stored, description, key));
+      const { kind, fileName, mimeType } = description;
+      const sent = JSON.stringify([kind, fileName, mimeType, stored.sha256]);
+      const response = await idempotent(request, reply, getAttachment, attach, sent).catch(async (error) => {
+        if (isCertainlyUndone(error)) await discard(stored);
+        throw error;
+      });
       // A replay keeps the first file.
       if (reply.hasHeader('idempotency-replayed')) await discard(stored);
       const attachment = parseJson(response);

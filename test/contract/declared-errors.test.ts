@@ -162,8 +162,7 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
       headers: { 'idempotency-key': 'used' },
       prepare: async (path) => {
         await service.query(
-          `insert into idempotency_keys (organization_id, fingerprint, body_hash, status, headers, body)
-            values ($1, $2, '\\x00', 200, '{}', '\\x7b7d')`,
+          "insert into idempotency_keys (organization_id, fingerprint, body_hash, record_id) values ($1, $2, '\\x00', $1)",
           [ownerOf(path), fingerprintOf(path, 'used')],
         );
       },

@@ -14,17 +14,17 @@ const silent = createLogger('silent');
 /** Uses an idempotency key of this name, and dates the use back. */
 async function useKey(agency: Agency, name: string, age: string): Promise<void> {
   const headers = { 'idempotency-key': name };
-  await agency.post('/v1/catalog/products', { title: name }, { headers });
+  const { body } = await agency.post('/v1/catalog/products', { title: name }, { headers });
   await service.query(
-    `update idempotency_keys set created_at = now() - $2::interval
-     where organization_id = $1 and position(convert_to($3, 'UTF8') in body) > 0`,
-    [agency.id, age, JSON.stringify(name)],
+    'update idempotency_keys set created_at = now() - $2::interval where organization_id = $1 and record_id = $3',
+    [agency.id, age, body.id],
   );
 }
 
 const remaining = async (): Promise<string[]> => {
   const rows = await service.query<{ title: string }>(
-    "select convert_from(body, 'UTF8')::jsonb ->> 'title' as title from idempotency_keys order by title",
+    `select title from idempotency_keys join products
+      on products.organization_id = idempotency_keys.organization_id and id = record_id order by title`,
   );
   return rows.map(({ title }) => title);
 };

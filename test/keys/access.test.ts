@@ -82,24 +82,27 @@ test('a key that only creates learns that a contact is taken, and not by whom', 
     });
 });
 
-test('a key that only creates does not learn the name of a contact from its conversation, also by a replay', async () => {
+test('a key that only creates learns nothing that others wrote about the person, also by a replay', async () => {
   const agency = await service.agency();
   const [identifierType, identifierValue] = ['whatsapp', '+51987654321'];
   await conversation(agency, { channel: identifierType, contact: identifierValue, contactName: 'Ana' });
   const { key } = await issue(agency, { access: 'create' });
-  const create = (options: object) =>
-    agency.post('/v1/customers', { contacts: [{ identifierType, identifierValue }] }, options);
+  const sent = [{ identifierType, identifierValue }];
+  const other = { identifierType: 'web', identifierValue: 'another contact' };
+  const create = (options: object) => agency.post('/v1/customers', { contacts: sent }, options);
   const headers = { 'idempotency-key': 'lead 1' };
   const names = [];
   for (const options of [{ key }, {}, { key }]) {
     const { status, body } = await create({ ...options, headers });
-    names.push([status, body.contacts[0].displayName]);
+    names.push([status, body.contacts[0].displayName, body.summary]);
+    await agency.patch(`/v1/customers/${body.id}`, { summary: 'owes us money', contacts: [...sent, other] });
   }
   expect(names).toEqual([
-    [201, null],
-    [201, 'Ana'],
-    [201, null],
+    [201, null, null],
+    [201, 'Ana', 'owes us money'],
+    [201, null, null],
   ]);
+  expect((await create({ key, headers })).body.contacts).toHaveLength(1);
 });
 
 test('a request is checked in this order: key, limit, resource, access', async () => {

@@ -217,7 +217,7 @@ export const OPERATIONS: Record<string, Operation> = {
   [`POST ${BELOW}/customers/{customerId}/merge`]: {
     kind: 'customers',
     write: mergeCustomer,
-    response: activeRecord('customers', 'Customer'),
+    response: activeRecord('customers', 'CustomerRecord'),
   },
   [`POST ${BELOW}/customers/{customerId}/erase`]: {
     ...customerRecord,

@@ -27,8 +27,8 @@ export type Organization = Readonly<Record<Kind, Rows>> & {
   readonly messages: Readonly<Record<string, Fields>>;
   /** The response to the erasure of each customer. */
   readonly erasures: Readonly<Record<string, Fields>>;
-  /** First responses to requests with an Idempotency-Key, by operation, path and key. */
-  readonly replays: Readonly<Record<string, { body: unknown; status: number; text: string }>>;
+  /** The records that requests with an Idempotency-Key created, by operation, path and key. */
+  readonly replays: Readonly<Record<string, { body: unknown; id: string }>>;
   /** Files of quotes, oldest first. */
   readonly attachments: Readonly<Record<string, Fields>>;
   readonly isClosed: boolean;

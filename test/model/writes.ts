@@ -644,14 +644,6 @@ export const eraseCustomer: Write = (organization, { id, generated: { erasedAt }
       return [name, { ...message, content: '', senderName: null, delivery }];
     });
   const files = attachmentsOf(organization, quoteIds).map((attachment) => attachment.id);
-  const { replays } = organization;
-  const personal = Object.keys(replays).filter((name) => {
-    const { text } = replays[name] as { text: string };
-    const { id, customerId } = JSON.parse(text);
-    return [...customerIds, ...quoteIds].some(
-      (one) => name.includes(one) || one === id || one === customerId,
-    );
-  });
 
   // A record that had nothing to erase does not count.
   const countOf = (kind: Kind) =>
@@ -683,7 +675,6 @@ export const eraseCustomer: Write = (organization, { id, generated: { erasedAt }
     {
       ...organization,
       messages: { ...organization.messages, ...Object.fromEntries(messages) },
-      replays: only(replays, (name) => !personal.includes(name)),
       attachments: only(organization.attachments, (file) => !files.includes(file)),
       erasures: { ...Object.fromEntries(erasures), ...organization.erasures },
     },

@@ -8,9 +8,9 @@ import { ownApp, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { customer, quote } from '../support/records.ts';
 import { type Agency, clientOf, type Reply, type Service, startService } from '../support/service.ts';
-import { hasWord, inDatabase } from '../support/words.ts';
+import { inDatabase } from '../support/words.ts';
 
-/** That every POST replays its first response is tested in test/contract/repeats.test.ts. */
+/** That every POST that creates a record can be repeated is tested in test/contract/repeats.test.ts. */
 
 const { service, dashboard } = useDashboard();
 
@@ -37,8 +37,13 @@ function expectReplay(response: Reply, first: Reply): void {
   expect([response.status, response.text, isReplay(response)]).toEqual([first.status, first.text, true]);
 }
 
-function expectReused(response: Reply, what = 'body'): void {
-  const message = `This Idempotency-Key was already used with a different ${what}. Use a new key for a new request.`;
+const REUSED = {
+  body: 'This Idempotency-Key was already used with a different body.',
+  record: 'The record that this Idempotency-Key created was archived, merged or deleted since.',
+};
+
+function expectReused(response: Reply, reason: keyof typeof REUSED = 'body'): void {
+  const message = `${REUSED[reason]} Use a new key for a new request.`;
   expect([response.status, response.body.error]).toEqual([409, { code: 'IDEMPOTENCY_KEY_REUSED', message }]);
   expect(isReplay(response)).toBe(false);
 }
@@ -54,7 +59,7 @@ const visitor = (name: string) => ({ contacts: [{ identifierType: 'web', identif
 const countOf = async (table: string, { id }: Agency): Promise<number> =>
   (await service.query(`select from ${table} where organization_id = $1`, [id])).length;
 
-test('of a hundred simultaneous requests to two instances one creates a record; the others get its response, or 409 with Retry-After', async () => {
+test('of a hundred simultaneous requests to two instances one creates a record; the others get that record, or 409 with Retry-After', async () => {
   const agency = await service.agency();
   const clients = [agency, other.client(agency.key)];
   const create = (index: number) =>
@@ -136,7 +141,7 @@ test('a validation error, a conflict or an unreachable database does not use up 
 // Citus has no constraint triggers.
 test.skipIf(inject('workerUrls').length > 0).each([
   ['commit', 'customers', 'deferrable initially deferred'],
-  ['storing of the response, which is sent with the commit,', 'idempotency_keys', 'not deferrable'],
+  ['storing of the key', 'idempotency_keys', 'not deferrable'],
 ])('a failed %s writes nothing, and does not use up the key', async (_what, table, when) => {
   const agency = await service.agency();
   const create = () => agency.post(CUSTOMERS, visitor('ana'), withKey('k'));
@@ -150,10 +155,10 @@ test.skipIf(inject('workerUrls').length > 0).each([
   expectFirst(await create());
 });
 
-test('if the connection breaks after the commit, the client gets 503, and a retry on any instance replays the response', async () => {
+test('if the connection breaks after the commit, the client gets 503, and a retry on any instance returns the record', async () => {
   const agency = await service.agency();
   const { proxy, create } = await behindProxy(agency);
-  const { committed } = proxy.holdCommit();
+  const { committed } = proxy.holdRow();
   const lost = create();
   await committed;
   proxy.cut();
@@ -170,7 +175,7 @@ test.each([
   [PRODUCTS, 'written and rolled back', { title: 'Lima' }],
   [CUSTOMERS, 'a conflict', visitor('ana')],
 ])(
-  'a first response of %s that is stored after the look at the key is replayed; the second record would be %s',
+  'a key of %s that is stored after the look at it is replayed; the second record would be %s',
   async (path, _would, body) => {
     const agency = await service.agency();
     const first = await agency.post(path, body, withKey('first'));
@@ -179,9 +184,8 @@ test.each([
     const second = agency.post(path, body, withKey('k'));
     await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
     await service.query(
-      `insert into idempotency_keys (organization_id, fingerprint, body_hash, status, headers, body, record_ids)
-      select organization_id, $2, body_hash, status, headers, body, record_ids
-      from idempotency_keys where organization_id = $1`,
+      `insert into idempotency_keys (organization_id, fingerprint, body_hash, record_id)
+      select organization_id, $2, body_hash, record_id from idempotency_keys where organization_id = $1`,
       [agency.id, fingerprint],
     );
     await unlock();
@@ -215,23 +219,67 @@ test('a path is the same in other escapes, with a query, and with ids in upper c
   expect(await countOf('products', agency)).toBe(1);
 
   const { id } = await quote(agency, { status: 'published' });
-  const open = (agencyId: string, quoteId: string) =>
-    dashboard.of({ id: agencyId }).post(`/quotes/${quoteId}/opens`, {}, withKey('k'));
-  const opened = await open(agency.id, id);
-  expectReplay(await open(agency.id.toUpperCase(), id.toUpperCase()), opened);
-  expect((await agency.get('/v1/quotes')).body.data[0].openCount).toBe(1);
+  const attach = (agencyId: string, quoteId: string) =>
+    upload(dashboard.of({ id: agencyId }), `/quotes/${quoteId}/attachments`);
+  const { body: attached } = await attach(agency.id, id);
+  expect((await attach(agency.id.toUpperCase(), id.toUpperCase())).body.id).toBe(attached.id);
+  expect(await countOf('quote_attachments', agency)).toBe(1);
 });
 
-test('one key is a different key for each record', async () => {
+test('one key is a different key for each operation and record', async () => {
   const agency = await service.agency();
-  const open = (id: string) => dashboard.of(agency).post(`/quotes/${id}/opens`, {}, withKey('opened'));
-  for (let count = 0; count < 2; count += 1) {
-    const { id } = await quote(agency, { status: 'published' });
-    const first = await open(id);
-    expectFirst(first, 200);
-    expect(first.body).toMatchObject({ id, openCount: 1 });
-    expectReplay(await open(id), first);
+  const call = dashboard.of(agency);
+  const quotes = [await quote(agency), await quote(agency)];
+  for (const { id } of quotes) expectFirst(await upload(call, `/quotes/${id}/attachments`));
+  expectFirst(await agency.post(PRODUCTS, { title: 'x' }, withKey('k')));
+  expectFirst(await agency.post(CUSTOMERS, visitor('ana'), withKey('k')));
+  expectFirst(await call.post('/catalog/products', { title: 'x' }, withKey('k')));
+});
+
+test('a repeated request returns the record as it is now', async () => {
+  const agency = await service.agency();
+  const create = () => agency.post(CUSTOMERS, visitor('ana'), withKey('k'));
+  const first = await create();
+  const url = `${CUSTOMERS}/${first.body.id}`;
+  const changed = await agency.patch(url, { city: 'Lima' });
+  const again = await create();
+  expectReplay(again, { ...changed, status: 201 });
+  expect(again.headers.etag).toBe((await agency.get(url)).headers.etag);
+});
+
+test.each<[string, (agency: Agency, id: string) => Promise<unknown>]>([
+  ['archived', (agency, id) => agency.delete(`${CUSTOMERS}/${id}`)],
+  ['erased', (agency, id) => dashboard.of(agency).post(`/customers/${id}/erase`)],
+  [
+    'merged',
+    async (agency, id) => {
+      const survivor = await customer(agency);
+      await dashboard.of(agency).post(`/customers/${survivor.id}/merge`, { from: id });
+    },
+  ],
+])('a record that was %s since is 409, and creates no second one', async (_how, remove) => {
+  const agency = await service.agency();
+  const create = (body: object) => agency.post(CUSTOMERS, body, withKey('k'));
+  const { body } = await create(visitor('ana'));
+  await remove(agency, body.id);
+  const before = await dashboard.stored(agency);
+  expectReused(await create(visitor('ana')), 'record');
+  expectReused(await create(visitor('eva')));
+  expect(await dashboard.stored(agency)).toEqual(before);
+});
+
+test('the header has no effect on a POST that creates no record', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  const { id } = await quote(agency, { status: 'published' });
+  for (const openCount of [1, 2]) {
+    const opened = await call.post(`/quotes/${id}/opens`, {}, withKey('k'));
+    expectFirst(opened, 200);
+    expect(opened.body.openCount).toBe(openCount);
   }
+  for (const key of ['k', 'k', 'k'.repeat(256)])
+    expectFirst(await call.post('/api-keys', { name: 'sync' }, withKey(key)));
+  expect(await countOf('idempotency_keys', agency)).toBe(0);
 });
 
 test('a key has 1 to 255 characters; another length is 400 and writes nothing', async () => {
@@ -303,14 +351,14 @@ describe('a repeated upload', () => {
     };
   }
 
-  test('stores no second file, also after the attachment was deleted', async () => {
+  test('stores no second file; after the attachment was deleted, it is 409', async () => {
     const { agency, attach, remove, files } = await createQuote();
     const first = await attach();
     expectFirst(first);
     expect(await attach()).toMatchObject(replayOf(first));
     expect(await files()).toEqual([first.body.id]);
     await remove(first.body.id);
-    expect(await attach()).toMatchObject(replayOf(first));
+    expectReused(await attach(), 'record');
     expect(await files()).toEqual([]);
     expect(await countOf('quote_attachments', agency)).toBe(0);
   });
@@ -351,45 +399,19 @@ describe('a repeated upload', () => {
   });
 });
 
-test('stored responses do not reveal the key, an API key or a signed link, and can still be replayed', async () => {
-  /** Whether the text is in the database, as it is or encoded. */
-  const isStored = async (text: string): Promise<boolean> => {
-    const rows = await service.query<{ body: Buffer }>('select body from idempotency_keys');
-    const bodies = rows.map(({ body }) => body.toString('latin1')).join('\n');
-    return hasWord(bodies, text) || (await inDatabase(service, text)).size > 0;
-  };
+test('nothing of the request is stored with a key', async () => {
   const agency = await service.agency();
-  const call = dashboard.of(agency);
-  await agency.post(PRODUCTS, { title: 'a title that is stored' }, withKey('a key that is not stored'));
-  const issue = () => call.post('/api-keys', { name: 'sync' }, withKey('k'));
-  const issued = await issue();
-  const rotate = () => call.post(`/api-keys/${issued.body.id}/rotate`, { overlapSeconds: 60 }, withKey('k'));
-  const rotated = await rotate();
-  const { id } = await quote(agency, { status: 'published' });
-  const attached = await upload(call, `/quotes/${id}/attachments`);
-  expectFirst(attached);
-  const token = new URL(attached.body.url).pathname.slice('/files/'.length);
-  for (const text of ['a title that is stored', issued.body.start, rotated.body.start])
-    expect(await isStored(text), text).toBe(true);
-  for (const secret of ['a key that is not stored', issued.body.key, rotated.body.key, token])
-    expect(await isStored(secret)).toBe(false);
-  expectReplay(await issue(), issued);
-  expectReplay(await rotate(), rotated);
-  expect((await service.client(rotated.body.key).get('/v1/team')).status).toBe(200);
-  expect(await countOf('api_keys', agency)).toBe(3);
-});
-
-test('a stored API key can be replayed only with the same token of the dashboard', async () => {
-  const agency = await service.agency();
-  const issue = (at = dashboard, options: { headers?: Record<string, string>; token?: string } = {}) =>
-    at.of(agency).post('/api-keys', { name: 'sync' }, { ...options, ...withKey('k', options.headers) });
-  // Not part of the encryption key.
-  const first = await issue(dashboard, { headers: { 'x-api-key': 'something else' } });
-  expectFirst(first);
-  expectReplay(await issue(), first);
-  const token = 'dashboard-token-of-the-test-service-0002';
-  const changed = await buildDashboard(service, { token });
-  onTestFinished(() => changed.app.close());
-  expectReused(await issue(changed, { token }), 'token');
-  expect(await countOf('api_keys', agency)).toBe(2);
+  await agency.post(CUSTOMERS, { ...visitor('ana'), summary: 'prefers the window' }, withKey('a key'));
+  const [stored] = await service.query('select * from idempotency_keys where organization_id = $1', [
+    agency.id,
+  ]);
+  expect(Object.keys(Object(stored)).sort()).toEqual([
+    'body_hash',
+    'created_at',
+    'fingerprint',
+    'organization_id',
+    'record_id',
+  ]);
+  expect([...(await inDatabase(service, 'a key'))]).toEqual([]);
+  expect([...(await inDatabase(service, 'prefers the window'))].join()).not.toContain('idempotency');
 });

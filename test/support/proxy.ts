@@ -11,8 +11,8 @@ export type DatabaseProxy = {
   freeze: () => void;
   /** Breaks every connection and rejects new ones. */
   cut: () => void;
-  /** Withholds the server's response to the next commit. `committed` resolves when the server has sent it. */
-  holdCommit: () => { committed: Promise<void> };
+  /** Withholds the response to the next statement with one row. `committed` resolves when the server has sent it. */
+  holdRow: () => { committed: Promise<void> };
   /** Accepts connections again. */
   mend: () => void;
   /** Breaks every connection and sends new ones to another server. */
@@ -25,7 +25,7 @@ export async function startProxy(databaseUrl: string, host = '127.0.0.1'): Promi
   const { user, password, database } = new pg.Client({ connectionString: databaseUrl });
   let target = new pg.Client({ connectionString: databaseUrl });
   let state: 'open' | 'frozen' | 'cut' = 'open';
-  let onCommit: (() => void) | undefined;
+  let onRow: (() => void) | undefined;
   const sockets = new Set<Socket>();
   const track = (socket: Socket) => {
     sockets.add(socket);
@@ -46,10 +46,10 @@ export async function startProxy(databaseUrl: string, host = '127.0.0.1'): Promi
     client.pipe(upstream);
     const responses = new Transform({
       transform(chunk: Buffer, _encoding, done) {
-        if (!onCommit || !chunk.includes('COMMIT\0')) return done(null, chunk);
+        if (!onRow || !chunk.includes('SELECT 1\0')) return done(null, chunk);
         // Without a call of `done`, this connection passes nothing more.
-        onCommit();
-        onCommit = undefined;
+        onRow();
+        onRow = undefined;
       },
     });
     upstream.pipe(responses).pipe(client);
@@ -71,9 +71,9 @@ export async function startProxy(databaseUrl: string, host = '127.0.0.1'): Promi
       state = 'cut';
       breakAll();
     },
-    holdCommit: () => {
+    holdRow: () => {
       const committed = Promise.withResolvers<void>();
-      onCommit = committed.resolve;
+      onRow = committed.resolve;
       return { committed: committed.promise };
     },
     mend: () => {

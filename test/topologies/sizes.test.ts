@@ -7,7 +7,7 @@ import { CatalogProductCreate } from '../../src/catalog/schema.ts';
 import { putConversation } from '../../src/conversations/chains.repository.ts';
 import { putMessages } from '../../src/conversations/messages.repository.ts';
 import { createCustomer } from '../../src/customers/repository.ts';
-import { newId, type OrganizationScope, openDatabase, scopeTo } from '../../src/db/index.ts';
+import { newId, type OrganizationScope, openDatabase, parseJson, scopeTo } from '../../src/db/index.ts';
 import { administer, createTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { boundMemory } from './bounded.ts';
 import { startClients } from './clients.ts';
@@ -97,8 +97,7 @@ async function fillAgency(character: string): Promise<Large> {
   await copyAll(agency.id, 'products', 100);
   await copyAll(agency.id, 'customers', 100);
   const contact = web();
-  const customerId = newId();
-  await createCustomer(scope, { tags, contacts: [contact] }, customerId);
+  const { id: customerId } = parseJson(await createCustomer(scope, { tags, contacts: [contact] }));
   const conversationId = newId();
   await putConversation(scope, conversationId, {
     channel: 'web',

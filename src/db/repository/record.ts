@@ -1,7 +1,14 @@
 import { and, getTableName, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { ContactTaken, type OrganizationScope, type Queries } from '../pool/scope.ts';
-import { type Columns, hasValues, placeholdersOf, rowValues, type Storable } from '../sql/fields.ts';
+import {
+  type Columns,
+  columnList,
+  hasValues,
+  placeholdersOf,
+  rowValues,
+  type Storable,
+} from '../sql/fields.ts';
 import { isId } from '../sql/ids.ts';
 import { type Json, parseJson } from '../sql/json.ts';
 import {
@@ -20,6 +27,7 @@ import {
 } from '../sql/query.ts';
 import { nameOfParts, type Params, prepared, statementsBySet, unprepared } from '../sql/statement.ts';
 import { type Resource, recordNotFound, type TenantTable } from '../tables/resource.ts';
+import { type IdempotencyKey, insertOnce, type Once, writeOnce } from './idempotency.ts';
 
 export type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
 
@@ -49,7 +57,7 @@ export function defineLockedGet<T>(view: View<T>, name?: string): Get<T> {
   };
 }
 
-/** The function throws ContactTaken if a trigger drops the record. */
+/** The function throws KeyInUse, and ContactTaken if a trigger drops the record. */
 export function defineCreate<T, Name extends string>(
   view: View<T>,
   columns: Columns<Name>,
@@ -58,13 +66,26 @@ export function defineCreate<T, Name extends string>(
   const statement = prepared(name, ({ organizationId, id }: Params<RecordKey>) =>
     written(view, qb.insert(view.table).values({ ...placeholdersOf(columns), organizationId, id })),
   );
+  const onceStatement = prepared(`${name}_once`, ($: Params<RecordKey & Once>) =>
+    insertOnce(
+      $,
+      (isFree) => sql`insert into ${view.table} (organization_id, id, ${columnList(columns)})
+        select ${$.organizationId}, ${$.id}, ${sql.join(Object.values(placeholdersOf(columns)), sql`, `)} where ${isFree} returning *`,
+      sql<{ body: Json<T> | null }>`(${bodies(view.fields, sql`written as ${view.table}`)}) as body`,
+    ),
+  );
   return async <Input extends object>(
-    { db, organizationId }: OrganizationScope,
+    scope: OrganizationScope,
     id: string,
     input: Storable<Input, Name>,
+    key?: IdempotencyKey,
   ): Promise<Json<T>> => {
-    const [row] = await db.write(statement, { ...rowValues(columns, input), organizationId, id });
-    if (!row) throw new ContactTaken();
+    const { db, organizationId } = scope;
+    const values = { ...rowValues(columns, input), organizationId, id };
+    const [row] = key
+      ? [await writeOnce(scope, onceStatement, { ...values, ...key })]
+      : await db.write(statement, values);
+    if (!row?.body) throw new ContactTaken();
     return row.body;
   };
 }

@@ -1,0 +1,115 @@
+import { and, eq, not, type SQL, sql } from 'drizzle-orm';
+import { violatedConstraint } from '../pool/errors.ts';
+import type { OrganizationScope, Queries } from '../pool/scope.ts';
+import { as, ofOrganization, qb } from '../sql/query.ts';
+import { type Params, prepared, type Statement, unprepared } from '../sql/statement.ts';
+import { idempotencyKeys } from '../tables/index.ts';
+
+/** An Idempotency-Key is written in the statement that creates its record, and finds that record for a day. */
+
+const RETENTION_HOURS = 24;
+
+/** Both are SHA-256: of the key with its operation, and of the body. */
+export type IdempotencyKey = { fingerprint: Buffer; bodyHash: Buffer };
+
+/** Nothing was written: the key is stored already, or its first request is running. */
+export class KeyInUse extends Error {}
+
+type Key = { organizationId: string; fingerprint: Buffer };
+
+const isStored = sql`${idempotencyKeys.createdAt} > now() - interval '${sql.raw(String(RETENTION_HOURS))} hours'`;
+
+const fingerprintIs = ($: Params<Key>) =>
+  and(ofOrganization(idempotencyKeys, $), eq(idempotencyKeys.fingerprint, $.fingerprint));
+
+export type Once = Key & { bodyHash: Buffer; lock: string };
+
+/**
+ * Inserts a record and its key. The lock is by eight bytes of the fingerprint: two keys that share them by chance exclude each other.
+ * @param insert an insert of one row under the condition, which returns the row
+ * @param result what the statement selects of the row, as `written`
+ */
+export const insertOnce = <Row>($: Params<Once>, insert: (isFree: SQL) => SQL, result: SQL<Row>) =>
+  sql<Row & { isFree: boolean }>`
+    with claim as materialized (select pg_try_advisory_xact_lock(${$.lock}::bigint) and not exists (
+      select from ${idempotencyKeys} where ${fingerprintIs($)}) as is_free),
+    written as (${insert(sql`(select is_free from claim)`)}),
+    kept as (insert into ${idempotencyKeys} (organization_id, fingerprint, body_hash, record_id)
+      select organization_id, ${$.fingerprint}, ${$.bodyHash}, id from written)
+    select is_free as "isFree", ${result} from claim`;
+
+/**
+ * Runs a statement of `insertOnce`.
+ * @throws KeyInUse
+ */
+export async function writeOnce<Row extends { isFree: boolean }, Values>(
+  { db }: OrganizationScope,
+  statement: Statement<Row, Values & Once>,
+  values: Values & Key & IdempotencyKey,
+): Promise<Row> {
+  const lock = String(values.fingerprint.readBigInt64BE());
+  const [row] = await db.write(statement, { ...values, lock }).catch((error) => {
+    // Stored between the look of this statement and its lock.
+    throw violatedConstraint(error) === 'idempotency_keys_pkey' ? new KeyInUse() : error;
+  });
+  if (!row?.isFree) throw new KeyInUse();
+  return row;
+}
+
+const findStatement = prepared('idempotency_keys.find', ($: Params<Key>) => {
+  const { bodyHash, recordId } = idempotencyKeys;
+  return qb
+    .select(as({ bodyHash, recordId, isExpired: sql<boolean>`not ${isStored}` }))
+    .from(idempotencyKeys)
+    .where(fingerprintIs($));
+});
+
+const forgetStatement = prepared('idempotency_keys.forget', ($: Params<Key>) =>
+  qb.delete(idempotencyKeys).where(and(fingerprintIs($), not(isStored))),
+);
+
+/** The record of the key. An expired key is forgotten: another request can use it. */
+export async function findKey({ db, organizationId }: OrganizationScope, { fingerprint }: IdempotencyKey) {
+  const [key] = await db.read(findStatement, { organizationId, fingerprint });
+  if (key?.isExpired) await db.write(forgetStatement, { organizationId, fingerprint });
+  return key;
+}
+
+const dueStatement = unprepared('idempotency_keys.due_for_sweep', ($: Params<{ limit: number }>) => {
+  const { organizationId, fingerprint, createdAt } = idempotencyKeys;
+  return qb
+    .select(as({ organizationId, fingerprint }))
+    .from(idempotencyKeys)
+    .where(not(isStored))
+    .orderBy(createdAt)
+    .limit($.limit);
+});
+
+const sweepStatement = prepared(
+  'idempotency_keys.sweep',
+  ($: Params<{ organizationId: string; fingerprints: Buffer[] }>) =>
+    qb
+      .delete(idempotencyKeys)
+      .where(
+        and(
+          ofOrganization(idempotencyKeys, $),
+          sql`${idempotencyKeys.fingerprint} = any(${$.fingerprints}::bytea[])`,
+          not(isStored),
+        ),
+      )
+      .returning(as({ recordId: idempotencyKeys.recordId })),
+);
+
+/**
+ * Removes at most `limit` expired keys, oldest first.
+ * @returns how many expired keys were found, and how many were removed: a key that was reused meanwhile stays
+ */
+export async function sweepKeys(db: Queries, limit: number): Promise<{ found: number; removed: number }> {
+  const due = await db.read(dueStatement, { limit });
+  let removed = 0;
+  for (const [organizationId, rows] of Map.groupBy(due, (row) => row.organizationId)) {
+    const fingerprints = rows.map(({ fingerprint }) => fingerprint);
+    removed += (await db.write(sweepStatement, { organizationId, fingerprints })).length;
+  }
+  return { found: due.length, removed };
+}
