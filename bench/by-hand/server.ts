@@ -237,6 +237,7 @@ function create(
   organizationId: string,
   body: unknown,
   on: Pick<pg.ClientBase, 'query'> = pool,
+  id = v7(),
 ): Promise<string | undefined> {
   const { children } = kind;
   const { record, children: rows } = kind.toRows(body);
@@ -253,13 +254,13 @@ function create(
   const numbered = rows.map((row, position) => ({ ...row, id: v7(), position }));
   return bodyOf(
     text,
-    [organizationId, v7(), JSON.stringify(numbered), ...Object.values(record)],
+    [organizationId, id, JSON.stringify(numbered), ...Object.values(record)],
     nameOf(text),
     on,
   );
 }
 
-/** A repeat waits for the first request at the key, and then finds its response. */
+/** A repeat waits for the first request at the key, and then reads its record. */
 async function createOnce(
   kind: Kind,
   organizationId: string,
@@ -267,28 +268,24 @@ async function createOnce(
   key: string,
 ): Promise<string | undefined> {
   const client = await pool.connect();
-  const values = [organizationId, hash('sha256', key, 'buffer')];
+  const [id, fingerprint] = [v7(), hash('sha256', key, 'buffer')];
   try {
     await client.query('begin');
     const claimed = await client.query({
       name: 'claim key',
-      text: `insert into idempotency_keys (organization_id, fingerprint, body_hash, status, headers, body)
-        values ($1, $2, $3, 201, '{}', '') on conflict do nothing`,
-      values: [...values, hash('sha256', JSON.stringify(body), 'buffer')],
+      text: `insert into idempotency_keys (organization_id, fingerprint, body_hash, record_id)
+        values ($1, $2, $3, $4) on conflict do nothing`,
+      values: [organizationId, fingerprint, hash('sha256', JSON.stringify(body), 'buffer'), id],
     });
-    if (claimed.rowCount === 0)
-      return await bodyOf(
-        `select convert_from(body, 'utf8') as body from idempotency_keys where organization_id = $1 and fingerprint = $2`,
-        values,
-        'find response',
-        client,
+    if (claimed.rowCount === 0) {
+      const { rows } = await client.query(
+        'select record_id from idempotency_keys where organization_id = $1 and fingerprint = $2',
+        [organizationId, fingerprint],
       );
-    const created = await create(kind, organizationId, body, client);
-    await client.query({
-      name: 'store response',
-      text: `update idempotency_keys set body = convert_to($3, 'utf8') where organization_id = $1 and fingerprint = $2`,
-      values: [...values, created],
-    });
+      await client.query('commit');
+      return await get(kind, organizationId, rows[0].record_id);
+    }
+    const created = await create(kind, organizationId, body, client, id);
     await client.query('commit');
     return created;
   } catch (error) {
