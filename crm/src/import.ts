@@ -12,13 +12,7 @@ import { changeLines, reportEmptyRows, startProgress, thousands } from './progre
 import { openRejections, type Rejection, skippedCells } from './rejections.ts';
 import { checker, contactKeys } from './rules.ts';
 import { inspect, type Row, type Source } from './source.ts';
-import {
-  type ImportState,
-  type OnBadContact,
-  readState,
-  removeState,
-  writeState,
-} from './state.ts';
+import { type ImportState, type OnBadContact, readState, removeState, writeState } from './state.ts';
 import { confirmTable, openTable } from './table.ts';
 import { createOrUpdate, type Sent, sentOf, type UpdateMode } from './update.ts';
 
@@ -92,9 +86,7 @@ const NO_ROWS = {
 };
 
 /** `text` is what a dry run prints. */
-type Outcome =
-  | { rejection: Rejection }
-  | { result: Result; skipped: SkippedCell[]; text?: string };
+type Outcome = { rejection: Rejection } | { result: Result; skipped: SkippedCell[]; text?: string };
 
 /**
  * Returns what runs work in the order of the file where rows have a contact in common: the first row gets it.

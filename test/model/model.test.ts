@@ -236,7 +236,9 @@ function recordOfKey(before: Organization, { step, request }: Exchange, id: stri
     const isShown = before.quotes[request.id]?.archivedAt === null && before.attachments[id];
     return isShown ? (operationOf(step).response(before, one, before) as Fields) : undefined;
   }
-  const name = Object.keys(OPERATIONS).find((each) => /\{\w+\}$/.test(each) && each.startsWith(`GET ${path}/{`));
+  const name = Object.keys(OPERATIONS).find(
+    (each) => /\{\w+\}$/.test(each) && each.startsWith(`GET ${path}/{`),
+  );
   const read = OPERATIONS[name ?? ''] as Operation;
   return outcomeOf(read, before, one).rejection ? undefined : (read.response(before, one, before) as Fields);
 }
