@@ -35,9 +35,7 @@ const httpUrl = () => z.url({ protocol: /^https?$/, error: 'must be an http or h
 
 export const Environment = z.object({
   HOST: z.string().default('0.0.0.0').describe('IP address or host name that the API listens on.'),
-  PORT: integerFrom(0, 65_535)
-    .default(3000)
-    .describe('Port of the API; 0 chooses a free one, and signed links then need `PUBLIC_URL`.'),
+  PORT: integerFrom(0, 65_535).default(3000).describe('Port of the API; 0: a free one.'),
   PUBLIC_URL: httpUrl()
     .transform((url) => url.replace(/\/+$/, ''))
     .optional()
@@ -45,15 +43,13 @@ export const Environment = z.object({
   SUPPORT_CONTACT: z
     .union([httpUrl(), z.email()], 'must be an email address or an http or https URL')
     .optional()
-    .describe('Support contact in the OpenAPI document: an email address or a URL.'),
+    .describe('Email address or URL in the OpenAPI document.'),
   DATABASE_URL: postgresUrl()
     .optional()
-    .describe('PostgreSQL 15 or later. Default: an embedded PostgreSQL 18 in `DATA_DIR`, with demo data.'),
+    .describe('PostgreSQL 15 or later. Default: an embedded one in `DATA_DIR`, with demo data.'),
   DATABASE_DIRECT_URL: postgresUrl()
     .optional()
-    .describe(
-      'The same database without a transaction pooler, for migrations and the locks of jobs. Default: `DATABASE_URL`.',
-    ),
+    .describe('The same database without a pooler, for migrations and jobs. Default: `DATABASE_URL`.'),
   DATABASE_POOL_SIZE: integerFrom(1, 1_000)
     .default(16)
     .describe(
@@ -79,34 +75,30 @@ export const Environment = z.object({
     .string()
     .regex(/^rediss?:\/\//, 'must be a redis:// or rediss:// URL')
     .optional()
-    .describe('Redis that counts the requests of all instances. Default: each instance counts in memory.'),
+    .describe('Counts the requests of all instances. Default: each counts in memory.'),
   FILE_STORAGE: fileStorage()
     .default('disk')
     .describe(
-      'Storage of attachments: `disk`, a folder in `DATA_DIR`, or `s3://bucket/prefix`. For S3, region and credentials come from the usual variables (`AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, …) or the role of the machine.',
+      'Storage of attachments: `disk`, a folder in `DATA_DIR`, or [`s3://bucket/prefix`](#attachments-in-s3).',
     ),
-  AWS_ENDPOINT_URL_S3: httpUrl()
-    .optional()
-    .describe('URL of an S3-compatible store, for the service and for clients. Default: AWS.'),
+  AWS_ENDPOINT_URL_S3: httpUrl().optional().describe('URL of an S3-compatible store. Default: AWS.'),
   AWS_ENDPOINT_URL: httpUrl().optional().describe('The same, if `AWS_ENDPOINT_URL_S3` is not set.'),
   SIGNED_URL_TTL_SECONDS: integerFrom(30, 3_600)
     .default(300)
     .describe('Lifetime of a signed download link, in seconds.'),
   FILE_SIGNING_SECRET: secret()
     .optional()
-    .describe('Signs download links; the same on every instance. Default: generated once, in `DATA_DIR`.'),
+    .describe('Signs download links. Default: generated, in `DATA_DIR`.'),
   FILE_SIGNING_SECRET_PREVIOUS: secret()
     .optional()
     .describe('The previous secret, whose links stay valid until they expire.'),
   SHUTDOWN_DRAIN_MS: integerFrom(0, 600_000)
     .optional()
-    .describe(
-      'Time to serve requests after SIGTERM, while `/readyz` is 503. Default: `2000`; with the embedded database `0`.',
-    ),
+    .describe('Time to serve requests after SIGTERM, while `/readyz` is 503. Default: `2000`; embedded `0`.'),
   MCP: z
     .enum(['off', 'read', 'write'], 'must be off, read or write')
     .default('read')
-    .describe('What agents can do over `/mcp`: nothing, read, or read and write.'),
+    .describe('What agents can do over `/mcp`: `off`, `read` or `write`.'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a pino level or silent')
     .default('info')
@@ -117,9 +109,7 @@ export const Environment = z.object({
       value === 'true' || value === 'false' ? value === 'true' : value,
     )
     .default(false)
-    .describe(
-      'Proxies whose `X-Forwarded-…` headers are trusted: `true`, `false`, or their addresses and networks.',
-    ),
+    .describe('Trusts `X-Forwarded-…` headers: `true`, `false`, or addresses and networks of proxies.'),
   DASHBOARD_HOST: z
     .string()
     .default('127.0.0.1')
@@ -130,7 +120,7 @@ export const Environment = z.object({
   DASHBOARD_TOKEN: secret()
     .optional()
     .describe(
-      'The bearer token of the dashboard backend. Default: with `DATABASE_URL`, the dashboard API is closed; with the embedded database, a token is generated and printed.',
+      'Bearer token of the dashboard backend. Default: the dashboard API is closed; with the embedded database, a generated token.',
     ),
 });
 

@@ -43,7 +43,7 @@ export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeo
   now?: () => number;
   health?: Pick<HealthOptions, 'ready' | 'pressure'> & { metrics: Metrics };
   /** Aborted when the shutdown begins. */
-  leaving?: AbortSignal | undefined;
+  draining?: AbortSignal | undefined;
   publisher?: Pick<Publisher, 'contact'>;
 };
 
@@ -51,7 +51,7 @@ export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeo
 const UPLOAD_TIMEOUT_MS = 60_000;
 
 export async function buildDashboardApp(options: DashboardOptions) {
-  const { db, token, storage, links, now = Date.now, health, leaving, publisher = {} } = options;
+  const { db, token, storage, links, now = Date.now, health, draining, publisher = {} } = options;
   const app = createHttpServer({ ...options, metrics: health?.metrics, requestTimeout: UPLOAD_TIMEOUT_MS });
   linkPages(app);
   const document = published(app, describeApi(app, DASHBOARD_API), publisher, 3001);
@@ -91,7 +91,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
     },
     { prefix: '/dashboard/v1' },
   );
-  if (health) app.register(healthRoutes, { ...health, leaving });
+  if (health) app.register(healthRoutes, { ...health, draining });
   await app.ready();
   return app;
 }

@@ -43,15 +43,14 @@ export const listen = (
   { host, port }: { host: string; port: number },
 ): Promise<string> => app.listen({ host, port, backlog: BACKLOG });
 
-/**
- * Accepts no new connections and keeps the open ones. Call it before `app.close()`, which makes responses close their
- * connections: clients that reconnected to a listening socket would be reset.
- */
-export async function stopListening({ server }: FastifyInstance): Promise<void> {
+/** Accepts no new connection, serves the open ones for the server's `drainMs`, and completes running requests. */
+export async function closeServer(app: FastifyInstance): Promise<void> {
   // Lets the event loop accept the connections in the backlog.
   await nextTurn();
-  // http.Server's own close() also closes idle connections, to which requests may be on their way.
-  Server.prototype.close.call(server);
+  // Before `app.close()`, which makes responses close their connections: clients that reconnected to a listening socket would
+  // be reset. http.Server's own close() also closes idle connections, to which requests may be on their way.
+  Server.prototype.close.call(app.server);
+  await app.close();
 }
 
 const DRAIN_CHECK_MS = 50;
@@ -59,9 +58,9 @@ const DRAIN_CHECK_MS = 50;
 /**
  * On close, ends all connections as soon as no request runs. Node ends only idle ones, and would wait for a connection that
  * sent nothing or half a request.
- * @param lingering milliseconds for which open connections are still served, with `Connection: close`
+ * @param drainMs milliseconds for which open connections are still served, with `Connection: close`
  */
-export function endConnections(app: FastifyInstance, lingering = 0): void {
+export function endConnections(app: FastifyInstance, drainMs = 0): void {
   const { server } = app;
   let running = 0;
   function ended(): void {
@@ -76,7 +75,7 @@ export function endConnections(app: FastifyInstance, lingering = 0): void {
     const count = promisify(server.getConnections.bind(server));
     const began = performance.now();
     const age = () => performance.now() - began;
-    while (age() < lingering && (await count()) > 0) await pause(DRAIN_CHECK_MS);
+    while (age() < drainMs && (await count()) > 0) await pause(DRAIN_CHECK_MS);
     const timer = setInterval(() => {
       if (running === 0 || age() > REQUEST_TIMEOUT_MS) server.closeAllConnections();
     }, DRAIN_CHECK_MS);

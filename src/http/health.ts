@@ -6,8 +6,8 @@ export type HealthOptions = {
   ready: () => Promise<void>;
   pressure?: Pick<Pressure, 'isHigh'>;
   metrics: { text: () => Promise<string>; contentType: string };
-  /** Aborted when the shutdown begins: `/readyz` then fails, while requests are still served. */
-  leaving?: AbortSignal | undefined;
+  /** Aborted when the service begins to drain: `/readyz` then fails, while requests are still served. */
+  draining?: AbortSignal | undefined;
 };
 
 const UNAVAILABLE = serviceUnavailable();
@@ -15,7 +15,7 @@ const UNAVAILABLE = serviceUnavailable();
 /** For operators. They need no token, and contain no data of organizations. */
 export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (
   app,
-  { ready, pressure, metrics, leaving },
+  { ready, pressure, metrics, draining },
   done,
 ) => {
   // Called every few seconds: only errors are logged.
@@ -31,15 +31,23 @@ export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (
 
   app.get('/livez', options, (_request, reply) => reply.send({ status: 'alive' }));
 
+  let isLogged = false;
   app.get('/readyz', options, async (_request, reply) => {
-    // Not thrown, because thrown errors are logged. Requests get the same 503.
-    if (leaving?.aborted || pressure?.isHigh()) {
+    const sendUnavailable = () => {
       const { status, headers } = UNAVAILABLE;
       return reply.code(status).headers(headers).send(errorBody(UNAVAILABLE));
-    }
-    await check().catch((error) => {
+    };
+    // Not thrown, because thrown errors are logged. Requests get the same 503.
+    if (draining?.aborted || pressure?.isHigh()) return sendUnavailable();
+    try {
+      await check();
+    } catch (error) {
+      // One line for each outage: load balancers ask every second.
+      if (isLogged) return sendUnavailable();
+      isLogged = true;
       throw serviceUnavailable(error);
-    });
+    }
+    isLogged = false;
     return reply.send({ status: 'ready' });
   });
 

@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Database } from '../db/index.ts';
@@ -5,12 +6,12 @@ import type { Database } from '../db/index.ts';
 /** One series for all unknown paths, because clients can send any path with any method. */
 const UNKNOWN = { method: 'any', route: 'unknown' };
 
-type Sources = { db: Database; keys: { stats: () => { hits: number; misses: number } } };
+type Sources = { db: Database; keys: { stats: () => { hits: number; misses: number } }; dataDir?: string };
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** The metrics of this process, for Prometheus. No label contains an organization, a key or a URL. */
-export function createMetrics({ db, keys }: Sources) {
+export function createMetrics({ db, keys, dataDir = '.' }: Sources) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -59,6 +60,8 @@ export function createMetrics({ db, keys }: Sources) {
     keys: counter('swept_idempotency_keys_total', 'Expired idempotency keys that the sweep removed.'),
   };
 
+  const failedJobs = counter('failed_jobs_total', 'Runs of a job that failed; the log says why.');
+
   const read = (name: string, help: string, value: () => number) =>
     new Gauge({
       name,
@@ -71,6 +74,16 @@ export function createMetrics({ db, keys }: Sources) {
   read('database_connections_in_use', 'Pool connections in use.', () => db.stats().total - db.stats().idle);
   read('database_connections_idle', 'Idle pool connections.', () => db.stats().idle);
   read('database_requests_waiting', 'Reads and writes that wait for a connection.', () => db.stats().waiting);
+
+  new Gauge({
+    name: 'data_dir_free_bytes',
+    help: 'Free bytes on the disk of DATA_DIR.',
+    registers,
+    async collect() {
+      const { bavail, bsize } = await statfs(dataDir).catch(() => ({ bavail: Number.NaN, bsize: 1 }));
+      this.set(bavail * bsize);
+    },
+  });
 
   const readTotal = (name: string, help: string, value: () => number) =>
     new Counter({
@@ -105,6 +118,7 @@ export function createMetrics({ db, keys }: Sources) {
       if (reply.statusCode === 429) rejections.inc();
       if (rejected) overload.inc({ reason: rejected });
     },
+    jobFailed: () => failedJobs.inc(),
     jobDone(counts: Record<string, number>): void {
       for (const [name, count] of Object.entries(counts)) removed[name]?.inc(count);
     },

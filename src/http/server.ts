@@ -21,7 +21,7 @@ export type HttpServerOptions = {
   /** Milliseconds that a client may take to send its request. */
   requestTimeout?: number;
   /** Milliseconds for which open connections are still served when the server closes. */
-  lingering?: number | undefined;
+  drainMs?: number | undefined;
 };
 
 const CLIENT_REQUEST_ID = /^[\w-]{8,64}$/;
@@ -33,7 +33,7 @@ function requestId(raw: Pick<IncomingMessage, 'headers'>): string {
 }
 
 export function createHttpServer(options: HttpServerOptions) {
-  const { logger, trustProxy = false, metrics, requestTimeout, lingering } = options;
+  const { logger, trustProxy = false, metrics, requestTimeout, drainMs } = options;
   const app = fastify({
     loggerInstance: logger,
     trustProxy,
@@ -61,7 +61,7 @@ export function createHttpServer(options: HttpServerOptions) {
     done(request.is404 ? routeNotFound(request) : undefined);
   });
   sendConditionally(app);
-  endConnections(app, lingering);
+  endConnections(app, drainMs);
   logRequests(app);
   if (metrics)
     app.addHook('onResponse', (request, reply, done) => {

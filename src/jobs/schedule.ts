@@ -32,6 +32,7 @@ export type JobsOptions = Omit<Parameters<Job['run']>[0], 'signal'> & {
   /** A direct connection, for the locks. */
   url: string;
   onDone?: (counts: Record<string, number>) => void;
+  onFailed?: () => void;
   jobs?: Record<string, Job>;
   firstRun?: number;
   hour?: number;
@@ -39,7 +40,7 @@ export type JobsOptions = Omit<Parameters<Job['run']>[0], 'signal'> & {
 
 /** A failed job is logged, and retried after an hour at most. `stop` lets each job finish its current batch. */
 export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
-  const { url, onDone, jobs = JOBS, firstRun = FIRST_RUN_MS, hour = HOUR_MS, ...context } = options;
+  const { url, onDone, onFailed, jobs = JOBS, firstRun = FIRST_RUN_MS, hour = HOUR_MS, ...context } = options;
   const stopping = new AbortController();
   const loops = Object.entries(jobs).map(async ([name, { lock, every, run }]) => {
     const work = (signal: AbortSignal): ReturnType<Job['run']> => run({ ...context, signal });
@@ -50,6 +51,7 @@ export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
         if (counts) onDone?.(counts);
       } catch (error) {
         context.logger.error({ err: error, job: name }, 'a job failed');
+        onFailed?.();
         wait = Math.min(every, hour);
       }
     }

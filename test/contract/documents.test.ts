@@ -107,7 +107,7 @@ describe('docs/operating.md', () => {
     const source = globSync('src/**/*.ts').map(read).join('\n');
     const failures = text.slice(text.indexOf('\n## Failures'), text.indexOf('\n### Overload'));
     const lines = all(failures, /^\| `(?:… )?([^`]+)` \|/gm);
-    expect(lines.length).toBeGreaterThan(4);
+    expect(lines.length).toBeGreaterThan(2);
     expect(lines.filter((line) => !source.includes(line))).toEqual([]);
   });
 
@@ -121,7 +121,7 @@ describe('docs/operating.md', () => {
       text,
       /\b([a-z0-9]+(?:_[a-z0-9]+)*_(?:total|seconds|bytes|waiting|idle|in_use)(?:_bucket)?)\b/g,
     );
-    expect(names.length).toBeGreaterThan(8);
+    expect(names.length).toBeGreaterThan(5);
     const series = await seriesOfService();
     expect(names.filter((name) => !series.includes(name) && !series.includes(`${name}_bucket`))).toEqual([]);
   });

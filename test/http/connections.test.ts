@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
-import { stopListening } from '../../src/http/connections.ts';
+import { closeServer } from '../../src/http/connections.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { GET, openConnection, startServer } from './server.ts';
 
@@ -38,7 +39,7 @@ test('a connection beyond the maximum is closed and counted in the log; open con
 test('a server that closes accepts no connection, finishes running requests, and then closes connections without a whole request', async () => {
   const arrived = Promise.withResolvers<void>();
   const response = Promise.withResolvers<string>();
-  const { app, port } = await startServer({ lingering: 1_000 }, (routes) =>
+  const { app, port } = await startServer({ drainMs: 1_000 }, (routes) =>
     routes.get('/later', () => {
       arrived.resolve();
       return response.promise;
@@ -51,9 +52,9 @@ test('a server that closes accepts no connection, finishes running requests, and
   const busy = openConnection(port, GET('/later'));
   await arrived.promise;
   for (const { received } of [idle, next]) await expect.poll(received).toMatch(/^HTTP\/1\.1 200 /);
-  await stopListening(app);
+  const closed = closeServer(app);
+  await nextTurn();
   await expect(once(connect(port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED');
-  const closed = app.close();
   idle.socket.write(GET('/unknown'));
   expect(await idle.ended).toMatch(/ 404 [\s\S]*\r\nconnection: close\r\n/i);
   expect(busy.received()).toBe('');
@@ -64,7 +65,7 @@ test('a server that closes accepts no connection, finishes running requests, and
 });
 
 test('a server that closes serves the first request of an open connection', async () => {
-  const { app, port } = await startServer({ lingering: 2_000 });
+  const { app, port } = await startServer({ drainMs: 2_000 });
   const late = openConnection(port);
   await once(late.socket, 'connect');
   const closed = app.close();

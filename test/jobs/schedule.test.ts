@@ -11,8 +11,13 @@ const LOCK = 1;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** An hour takes a millisecond. */
-const schedule = (jobs: Record<string, Job>, write: (line: string) => void = () => undefined) =>
+const schedule = (
+  jobs: Record<string, Job>,
+  write: (line: string) => void = () => undefined,
+  onFailed: () => void = () => undefined,
+) =>
   startJobs({
+    onFailed,
     db: service.db,
     url: service.url,
     storage: service.storage,
@@ -22,17 +27,25 @@ const schedule = (jobs: Record<string, Job>, write: (line: string) => void = () 
     hour: 1,
   });
 
-test('a job is repeated, also after a failure, which is logged', async () => {
+test('a job is repeated, also after a failure, which is logged and counted', async () => {
   const lines: string[] = [];
   let runs = 0;
+  let failed = 0;
   const run = async () => {
     runs += 1;
     if (runs === 1) throw new Error('the database restarts');
     return {};
   };
-  const jobs = schedule({ purge: { lock: LOCK, every: 1, run } }, (line) => lines.push(line));
+  const jobs = schedule(
+    { purge: { lock: LOCK, every: 1, run } },
+    (line) => lines.push(line),
+    () => {
+      failed += 1;
+    },
+  );
   await expect.poll(() => runs).toBeGreaterThanOrEqual(3);
   await jobs.stop();
+  expect(failed).toBe(1);
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { msg: 'a job failed', job: 'purge', err: { message: 'the database restarts' } },
   ]);

@@ -17,7 +17,7 @@ const PASSWORD = 'crm_service';
 
 /** What operators run as the owner, as psql would: `role` belongs to the whole server, `rights` to one database. */
 export const serviceRole = (() => {
-  const statements = SERVICE_ROLE.replace(/^--.*$/gm, '')
+  const statements = SERVICE_ROLE.replace(/^(--|\\).*$/gm, '')
     .replace(":'password'", `'${PASSWORD}'`)
     .split(';\n');
   const isRole = (statement: string) => /^\s*(do|alter role)/.test(statement);
