@@ -1,12 +1,7 @@
 import { authenticate, registerFor, rejectBeyondKey } from './api-keys/authentication.ts';
 import type { KeyCache } from './api-keys/cache.ts';
 import { catalogRoutes, publicCatalog } from './catalog/routes.ts';
-import {
-  conversationRoutes,
-  publicConversations,
-  publicTranscripts,
-  transcriptRoutes,
-} from './conversations/routes.ts';
+import { conversationRoutes, publicConversations } from './conversations/routes.ts';
 import { customerRoutes, publicCustomers } from './customers/routes.ts';
 import type { Database } from './db/index.ts';
 import type { FileLinks, LinkSecrets } from './files/links.ts';
@@ -21,10 +16,10 @@ import { PUBLIC_API } from './openapi/description.ts';
 import { describeApi } from './openapi/document.ts';
 import { opportunityRoutes, publicOpportunities } from './opportunities/routes.ts';
 import { downloadRoutes } from './quotes/download.ts';
-import { attachmentRoutes, publicQuotes, quoteRoutes } from './quotes/routes.ts';
+import { publicQuotes, quoteRoutes } from './quotes/routes.ts';
 import { type Publisher, published } from './reference/publish.ts';
 import { referenceRoutes } from './reference/routes.ts';
-import { publicTeam, teamRoutes } from './team/routes.ts';
+import { teamRoutes } from './team/routes.ts';
 
 export type AppOptions = HttpServerOptions & {
   db: Database;
@@ -56,14 +51,12 @@ export async function buildApp(options: AppOptions) {
       limitRate(v1, rateLimit);
       rejectBeyondKey(v1);
       if (mcp !== 'off') boundResults(v1);
-      registerFor(v1, 'catalog', catalogRoutes(publicCatalog));
-      registerFor(v1, 'customers', customerRoutes(publicCustomers));
-      registerFor(v1, 'opportunities', opportunityRoutes(publicOpportunities));
-      registerFor(v1, 'conversations', conversationRoutes(publicConversations));
-      registerFor(v1, 'conversations', transcriptRoutes, publicTranscripts);
-      registerFor(v1, 'quotes', quoteRoutes(publicQuotes));
-      registerFor(v1, 'quotes', attachmentRoutes, { links });
-      registerFor(v1, 'team', teamRoutes(publicTeam));
+      registerFor(v1, 'catalog', catalogRoutes, publicCatalog);
+      registerFor(v1, 'customers', customerRoutes, publicCustomers);
+      registerFor(v1, 'opportunities', opportunityRoutes, publicOpportunities);
+      registerFor(v1, 'conversations', conversationRoutes, publicConversations);
+      registerFor(v1, 'quotes', quoteRoutes, { ...publicQuotes, links });
+      registerFor(v1, 'team', teamRoutes);
       done();
     },
     { prefix: '/v1' },

@@ -1,13 +1,9 @@
 import { apiKeyRoutes } from './api-keys/dashboard.ts';
-import { catalogRecords } from './catalog/dashboard.ts';
+import { catalogDashboardRoutes, catalogRecords } from './catalog/dashboard.ts';
 import { catalogRoutes } from './catalog/routes.ts';
-import {
-  conversationDashboardRoutes,
-  conversationRecords,
-  transcriptRecords,
-} from './conversations/dashboard.ts';
-import { conversationRoutes, transcriptRoutes } from './conversations/routes.ts';
-import { customerRecords } from './customers/dashboard.ts';
+import { conversationDashboardRoutes, conversationRecords } from './conversations/dashboard.ts';
+import { conversationRoutes } from './conversations/routes.ts';
+import { customerDashboardRoutes, customerRecords } from './customers/dashboard.ts';
 import { customerRoutes } from './customers/routes.ts';
 import { readActor } from './dashboard/actor.ts';
 import { authenticateDashboard } from './dashboard/authentication.ts';
@@ -26,12 +22,11 @@ import { opportunityRoutes } from './opportunities/routes.ts';
 import { openOrganization, organizationRoutes } from './organizations/dashboard.ts';
 import { personRoutes } from './person/dashboard.ts';
 import { pipelineStageRoutes } from './pipeline-stages/dashboard.ts';
-import { publicQuoteRoutes, quoteDashboardRoutes, quoteParams, quoteRecords } from './quotes/dashboard.ts';
-import { attachmentRoutes, quoteRoutes } from './quotes/routes.ts';
+import { publicQuoteRoutes, quoteDashboardRoutes, quoteRecords } from './quotes/dashboard.ts';
+import { quoteRoutes } from './quotes/routes.ts';
 import { type Publisher, published } from './reference/publish.ts';
 import { referenceRoutes } from './reference/routes.ts';
-import { teamMemberRecords, teamRecords } from './team/dashboard.ts';
-import { teamMemberRoutes, teamRoutes } from './team/routes.ts';
+import { teamDashboardRoutes } from './team/dashboard.ts';
 
 export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeout'> & {
   db: Database;
@@ -69,19 +64,18 @@ export async function buildDashboardApp(options: DashboardOptions) {
         (organization, _options, done) => {
           openOrganization(organization, db);
           organization.register(apiKeyRoutes, { now });
-          organization.register(catalogRoutes(catalogRecords));
-          organization.register(customerRoutes(customerRecords));
+          organization.register(catalogRoutes, catalogRecords);
+          organization.register(catalogDashboardRoutes);
+          organization.register(customerRoutes, customerRecords);
+          organization.register(customerDashboardRoutes);
           organization.register(personRoutes, { storage, links });
           organization.register(pipelineStageRoutes);
-          organization.register(teamRoutes(teamRecords));
-          organization.register(teamMemberRoutes(teamMemberRecords));
-          organization.register(opportunityRoutes(opportunityRecords));
+          organization.register(teamDashboardRoutes);
+          organization.register(opportunityRoutes, opportunityRecords);
           organization.register(opportunityDashboardRoutes);
-          organization.register(conversationRoutes(conversationRecords));
-          organization.register(transcriptRoutes, transcriptRecords);
+          organization.register(conversationRoutes, conversationRecords);
           organization.register(conversationDashboardRoutes);
-          organization.register(quoteRoutes(quoteRecords));
-          organization.register(attachmentRoutes, { links, params: quoteParams });
+          organization.register(quoteRoutes, { ...quoteRecords, links });
           organization.register(quoteDashboardRoutes, { storage, links, now });
           done();
         },

@@ -1,6 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { page } from '../contract/fields.ts';
 import { ifMatch } from '../http/conditional.ts';
-import { recordRoutes } from '../http/record-routes.ts';
+import { CHANGES_ONLY } from '../http/records.ts';
 import { json } from '../openapi/responses.ts';
 import {
   getApiKey,
@@ -21,18 +22,6 @@ import {
   IssuedApiKey,
 } from './schema.ts';
 
-const records = recordRoutes({
-  path: '/api-keys',
-  title: 'an API key',
-  plural: 'API keys',
-  notFound: 'API_KEY_NOT_FOUND',
-  descriptions: {
-    list: 'The keys of the organization, newest first, including revoked and expired keys.',
-    update:
-      'The key itself stays. The change takes effect on every instance within a second. `expiresAt` of a rotated key cannot be changed: 409 API_KEY_INACTIVE.',
-  },
-});
-
 export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (app, { now }, done) => {
   app.post(
     '/api-keys',
@@ -52,17 +41,18 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
     },
   );
 
-  app.register(
-    records({
-      schemas: { record: ApiKey, query: ApiKeyListQuery, patch: ApiKeyUpdate },
-      functions: {
-        list: listApiKeys,
-        get: getApiKey,
-        lock: lockApiKey,
-        update: (scope, id, input) => updateApiKey(scope, id, input, now()),
+  app.get(
+    '/api-keys',
+    {
+      schema: {
+        operationId: 'listApiKeys',
+        summary: 'List API keys',
+        description: 'The keys of the organization, newest first, including revoked and expired keys.',
+        querystring: ApiKeyListQuery,
+        response: { 200: json(page(ApiKey), 'A page of API keys.') },
       },
-      codes: { update: ['API_KEY_INACTIVE'] },
-    }),
+    },
+    async ({ scope, query }) => listApiKeys(scope, query),
   );
 
   app.post(
@@ -99,6 +89,40 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
       },
     },
     async (request) => ifMatch(request, lockApiKey, request.params.apiKeyId, revokeApiKey),
+  );
+
+  app.get(
+    '/api-keys/:apiKeyId',
+    {
+      config: { errorCodes: ['API_KEY_NOT_FOUND'] },
+      schema: {
+        operationId: 'getApiKey',
+        summary: 'Get an API key',
+        description: '',
+        params: ApiKeyParams,
+        response: { 200: json(ApiKey, 'The API key.') },
+      },
+    },
+    async ({ scope, params }) => getApiKey(scope, params.apiKeyId),
+  );
+
+  app.patch(
+    '/api-keys/:apiKeyId',
+    {
+      config: { errorCodes: ['API_KEY_NOT_FOUND', 'API_KEY_INACTIVE'] },
+      schema: {
+        operationId: 'updateApiKey',
+        summary: 'Update an API key',
+        description: `${CHANGES_ONLY} The key itself stays. The change takes effect on every instance within a second. \`expiresAt\` of a rotated key cannot be changed: 409 API_KEY_INACTIVE.`,
+        params: ApiKeyParams,
+        body: ApiKeyUpdate,
+        response: { 200: json(ApiKey, 'The API key as it is now.') },
+      },
+    },
+    async (request) =>
+      ifMatch(request, lockApiKey, request.params.apiKeyId, (scope, id) =>
+        updateApiKey(scope, id, request.body, now()),
+      ),
   );
   done();
 };

@@ -1,24 +1,39 @@
-import { recordView } from '../http/record-routes.ts';
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { json } from '../openapi/responses.ts';
 import { catalogProductRecord } from './repository.ts';
+import type { CatalogView } from './routes.ts';
 import {
-  ArchivedCatalogProduct,
+  CatalogProductParams,
   CatalogProductRecord,
   CatalogProductRecordCreate,
   CatalogProductRecordListQuery,
   CatalogProductRecordUpdate,
 } from './schema.ts';
 
-export const catalogRecords = recordView({
-  schemas: {
-    record: CatalogProductRecord,
-    query: CatalogProductRecordListQuery,
-    create: CatalogProductRecordCreate,
-    patch: CatalogProductRecordUpdate,
-    archived: ArchivedCatalogProduct,
-  },
-  functions: catalogProductRecord,
-  descriptions: {
-    update: '`variants` replaces the whole list: one save of an editor is one request.',
-    restore: 'Possible until `purgeAt`, 30 days after it was archived.',
-  },
-});
+export const catalogRecords: CatalogView = {
+  product: CatalogProductRecord,
+  query: CatalogProductRecordListQuery,
+  create: CatalogProductRecordCreate,
+  update: CatalogProductRecordUpdate,
+  variants: '`variants` replaces the whole list: one save of an editor is one request.',
+  repository: catalogProductRecord,
+};
+
+export const catalogDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+  app.post(
+    '/catalog/products/:productId/restore',
+    {
+      config: { errorCodes: ['CATALOG_PRODUCT_NOT_FOUND', 'CATALOG_PRODUCT_NOT_ARCHIVED'] },
+      schema: {
+        operationId: 'restoreCatalogProduct',
+        summary: 'Restore an archived product',
+        description:
+          'The product is active again, with all its fields. Possible until `purgeAt`, 30 days after it was archived.',
+        params: CatalogProductParams,
+        response: { 200: json(CatalogProductRecord, 'The product as it is now.') },
+      },
+    },
+    async ({ scope, params }) => catalogProductRecord.restore(scope, params.productId),
+  );
+  done();
+};

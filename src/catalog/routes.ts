@@ -1,37 +1,147 @@
-import { recordRoutes, recordView } from '../http/record-routes.ts';
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { z } from 'zod';
+import { page, pathId } from '../contract/fields.ts';
+import type { Get, IdempotencyKey, Json, OrganizationScope, Page } from '../db/index.ts';
+import { ifMatch } from '../http/conditional.ts';
+import { IDEMPOTENT, idempotent } from '../http/idempotency.ts';
+import { CHANGES } from '../http/records.ts';
+import { json } from '../openapi/responses.ts';
 import { archiveCatalogProduct, listCatalogProducts, publicProducts } from './repository.ts';
 import {
   ArchivedCatalogProduct,
   CatalogProduct,
   CatalogProductCreate,
   CatalogProductListQuery,
+  CatalogProductParams,
+  type CatalogProductRecord,
+  type CatalogProductRecordCreate,
+  type CatalogProductRecordListQuery,
+  type CatalogProductRecordUpdate,
   CatalogProductUpdate,
 } from './schema.ts';
 
-export const catalogRoutes = recordRoutes({
-  path: '/catalog/products',
-  title: 'a product',
-  name: 'CatalogProduct',
-  plural: 'products',
-  notFound: 'CATALOG_PRODUCT_NOT_FOUND',
-  descriptions: {
-    list: 'Products that are not archived, most recently updated first, with their variants. Use it to find a product by text, kind, price class or your own code, and to walk through the catalog.',
-    create: 'Creates a product with its variants, all or nothing. Use it to put a trip into the catalog.',
-    get: 'One product with its variants. Use it to read a product whose id you know.',
-    update:
-      'Only the dashboard changes `variants`. Use it to change prices, texts or the status of a product.',
-    archive:
-      'The product is archived. The dashboard can restore it within 30 days; then it is purged. Use it to remove a product for good. To stop selling a product for a time, set its `status` to `paused`.',
-  },
-});
+/** What an API shows and takes of a product, and the functions for it. */
+export type CatalogView = {
+  product: typeof CatalogProduct | typeof CatalogProductRecord;
+  query: typeof CatalogProductListQuery | typeof CatalogProductRecordListQuery;
+  create: typeof CatalogProductCreate | typeof CatalogProductRecordCreate;
+  update: typeof CatalogProductUpdate | typeof CatalogProductRecordUpdate;
+  /** What the update says of variants. */
+  variants: string;
+  repository: {
+    list: (scope: OrganizationScope, query: z.output<CatalogView['query']>) => Promise<Json<Page<unknown>>>;
+    get: Get<unknown>;
+    lock: Get<unknown>;
+    create: (
+      scope: OrganizationScope,
+      body: z.output<CatalogView['create']>,
+      key?: IdempotencyKey,
+    ) => Promise<Json<unknown>>;
+    update: (
+      scope: OrganizationScope,
+      id: string,
+      body: z.output<CatalogView['update']>,
+    ) => Promise<Json<unknown>>;
+  };
+};
 
-export const publicCatalog = recordView({
-  schemas: {
-    record: CatalogProduct,
-    query: CatalogProductListQuery,
-    create: CatalogProductCreate,
-    patch: CatalogProductUpdate,
-    archived: ArchivedCatalogProduct,
-  },
-  functions: { ...publicProducts, list: listCatalogProducts, archive: archiveCatalogProduct },
-});
+export const publicCatalog: CatalogView = {
+  product: CatalogProduct,
+  query: CatalogProductListQuery,
+  create: CatalogProductCreate,
+  update: CatalogProductUpdate,
+  variants:
+    'Only the dashboard changes `variants`. Use it to change prices, texts or the status of a product.',
+  repository: { ...publicProducts, list: listCatalogProducts },
+};
+
+export const catalogRoutes: FastifyPluginCallbackZod<CatalogView> = (app, view, done) => {
+  const { product, repository } = view;
+  const params = CatalogProductParams;
+
+  app.get(
+    '/catalog/products',
+    {
+      config: { access: 'read' },
+      schema: {
+        operationId: 'listCatalogProducts',
+        summary: 'List products',
+        description:
+          'Products that are not archived, most recently updated first, with their variants. Use it to find a product by text, kind, price class or your own code, and to walk through the catalog.',
+        querystring: view.query,
+        response: { 200: json(page(product), 'A page of products.') },
+      },
+    },
+    async ({ scope, query }) => repository.list(scope, query),
+  );
+
+  app.post(
+    '/catalog/products',
+    {
+      config: { access: 'create', errorCodes: IDEMPOTENT },
+      schema: {
+        operationId: 'createCatalogProduct',
+        summary: 'Create a product',
+        description:
+          'Creates a product with its variants, all or nothing. Use it to put a trip into the catalog.',
+        body: view.create,
+        response: { 201: json(product, 'The product.') },
+      },
+    },
+    async (request, reply) =>
+      idempotent(request, reply, repository.get, (key) =>
+        repository.create(request.scope, request.body, key),
+      ),
+  );
+
+  app.get(
+    '/catalog/products/:productId',
+    {
+      config: { access: 'read', errorCodes: ['CATALOG_PRODUCT_NOT_FOUND'] },
+      schema: {
+        operationId: 'getCatalogProduct',
+        summary: 'Get a product',
+        description: 'One product with its variants. Use it to read a product whose id you know.',
+        params,
+        response: { 200: json(product, 'The product.') },
+      },
+    },
+    async ({ scope, params }) => repository.get(scope, params.productId),
+  );
+
+  app.patch(
+    '/catalog/products/:productId',
+    {
+      config: { access: 'write', errorCodes: ['CATALOG_PRODUCT_NOT_FOUND'] },
+      schema: {
+        operationId: 'updateCatalogProduct',
+        summary: 'Update a product',
+        description: `${CHANGES} ${view.variants}`,
+        params,
+        body: view.update,
+        response: { 200: json(product, 'The product as it is now.') },
+      },
+    },
+    async (request) =>
+      ifMatch(request, repository.lock, request.params.productId, (scope, id) =>
+        repository.update(scope, id, request.body),
+      ),
+  );
+
+  app.delete(
+    '/catalog/products/:productId',
+    {
+      config: { access: 'write', errorCodes: ['CATALOG_PRODUCT_NOT_FOUND'] },
+      schema: {
+        operationId: 'archiveCatalogProduct',
+        summary: 'Archive a product',
+        description:
+          'The product is archived. The dashboard can restore it within 30 days; then it is purged. Use it to remove a product for good. To stop selling a product for a time, set its `status` to `paused`.',
+        params,
+        response: { 200: json(ArchivedCatalogProduct, 'The product was archived.') },
+      },
+    },
+    async (request) => ifMatch(request, repository.lock, request.params.productId, archiveCatalogProduct),
+  );
+  done();
+};

@@ -15,6 +15,7 @@ import {
   nullableNumber,
   nullableText,
   oneOf,
+  pathId,
   patchOf,
   positiveInteger,
   positiveNumber,
@@ -163,6 +164,8 @@ const details = {
 };
 
 const variantsOf = <Variant extends z.ZodType>(variant: Variant) => z.array(variant).max(100);
+
+export const CatalogProductParams = z.object({ productId: pathId('Id of the product.') });
 
 export const CatalogProductCreate = z
   .object(

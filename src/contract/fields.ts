@@ -311,7 +311,9 @@ const Pagination = z
   .meta({ id: 'Pagination', description: 'Another page exists if offset plus limit is below total.' });
 
 export const page = <Item extends z.ZodType>(item: Item) =>
-  z.object({
-    data: z.array(item).describe('The records of this page, in the order of the list.'),
-    pagination: Pagination,
-  });
+  z
+    .object({
+      data: z.array(item).describe('The records of this page, in the order of the list.'),
+      pagination: Pagination,
+    })
+    .meta({ id: `${item.meta()?.id}List` });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
 import { type OrganizationScope, toJson } from '../db/index.ts';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
-import { recordView, uuidParams } from '../http/record-routes.ts';
+import { CHANGES_ONLY, orUndefined, REPLACES, uuidParams } from '../http/records.ts';
 import { json } from '../openapi/responses.ts';
 import {
   getConversation,
@@ -21,7 +21,7 @@ import {
   updateMessage,
 } from './messages.repository.ts';
 import { listConversationRecords } from './repository.ts';
-import type { TranscriptView } from './routes.ts';
+import type { ConversationView } from './routes.ts';
 import {
   ConversationMessagePut,
   ConversationMessageRecord,
@@ -36,29 +36,80 @@ import {
   ImportedMessages,
 } from './schema.ts';
 
-export const conversationRecords = recordView({
-  schemas: {
-    record: ConversationRecord,
-    query: ConversationRecordListQuery,
-    put: ConversationPut,
-    patch: ConversationUpdate,
-  },
-  functions: {
-    list: listConversationRecords,
-    get: getConversation,
-    lock: lockConversation,
-    put: putConversation,
-    update: updateConversation,
-  },
-});
+const params = uuidParams('conversationId');
 
-export const transcriptRecords: TranscriptView = {
-  params: uuidParams('conversationId'),
+export const conversationRecords: ConversationView = {
+  params,
+  conversation: ConversationRecord,
+  query: ConversationRecordListQuery,
   transcript: ConversationTranscriptRecord,
-  read: getTranscriptRecord,
+  list: listConversationRecords,
+  getTranscript: getTranscriptRecord,
 };
 
+const CHAINS =
+  '`rotatedFrom` joins the thread to the one that it continues; with null, it begins its own chain. A chain cannot fork or form a cycle. The channel of a conversation that has messages cannot change between whatsapp and another.';
+
 export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+  app.get(
+    '/conversations/:conversationId',
+    {
+      config: { errorCodes: ['CONVERSATION_NOT_FOUND'] },
+      schema: {
+        operationId: 'getConversation',
+        summary: 'Get a conversation',
+        description: 'One thread. Any thread of a chain can be read.',
+        params,
+        response: { 200: json(ConversationRecord, 'The conversation.') },
+      },
+    },
+    async ({ scope, params }) => getConversation(scope, params.conversationId),
+  );
+
+  app.put(
+    '/conversations/:conversationId',
+    {
+      schema: {
+        operationId: 'putConversation',
+        summary: 'Create or replace a conversation',
+        description: `${REPLACES} ${CHAINS}`,
+        params,
+        body: ConversationPut,
+        response: {
+          201: json(ConversationRecord, 'The conversation, created.'),
+          200: json(ConversationRecord, 'The conversation as it is now.'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const id = request.params.conversationId;
+      return putIfMatch(
+        request,
+        reply,
+        (scope) => lockConversation(scope, id).catch(orUndefined),
+        (scope) => putConversation(scope, id, request.body),
+      );
+    },
+  );
+
+  app.patch(
+    '/conversations/:conversationId',
+    {
+      config: { errorCodes: ['CONVERSATION_NOT_FOUND'] },
+      schema: {
+        operationId: 'updateConversation',
+        summary: 'Update a conversation',
+        description: `${CHANGES_ONLY} ${CHAINS}`,
+        params,
+        body: ConversationUpdate,
+        response: { 200: json(ConversationRecord, 'The conversation as it is now.') },
+      },
+    },
+    async (request) =>
+      ifMatch(request, lockConversation, request.params.conversationId, (scope, id) =>
+        updateConversation(scope, id, request.body),
+      ),
+  );
   app.put(
     '/conversations/:conversationId/messages/:messageId',
     {

@@ -1,6 +1,7 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import { recordRoutes, recordView } from '../http/record-routes.ts';
+import { page } from '../contract/fields.ts';
+import type { Json, OrganizationScope, Page } from '../db/index.ts';
 import { json } from '../openapi/responses.ts';
 import { getTranscript } from './messages.repository.ts';
 import { listConversations } from './repository.ts';
@@ -8,48 +9,60 @@ import {
   Conversation,
   ConversationListQuery,
   ConversationParams,
+  type ConversationRecord,
+  type ConversationRecordListQuery,
   ConversationTranscript,
   ConversationTranscriptQuery,
+  type ConversationTranscriptRecord,
 } from './schema.ts';
 
-const CHAINS =
-  '`rotatedFrom` joins the thread to the one that it continues; with null, it begins its own chain. A chain cannot fork or form a cycle. The channel of a conversation that has messages cannot change between whatsapp and another.';
-
-export const conversationRoutes = recordRoutes({
-  path: '/conversations',
-  title: 'a conversation',
-  plural: 'conversations',
-  notFound: 'CONVERSATION_NOT_FOUND',
-  descriptions: {
-    list: 'Conversations, most recent message first. A chain of rotated threads is one row: its newest thread. Use it to find the threads of a customer or of a telephone number, and those that wait for a reply.',
-    get: 'One thread. Any thread of a chain can be read.',
-    put: CHAINS,
-    update: CHAINS,
-  },
-});
-
-export const publicConversations = recordView({
-  schemas: { record: Conversation, query: ConversationListQuery },
-  functions: { list: listConversations },
-});
-
-export type TranscriptView = {
+/** What an API shows of a conversation and its transcript, and the functions for it. */
+export type ConversationView = {
   params: typeof ConversationParams;
-  transcript: z.ZodType;
-  read: typeof getTranscript;
+  conversation: typeof Conversation | typeof ConversationRecord;
+  query: typeof ConversationListQuery | typeof ConversationRecordListQuery;
+  transcript: typeof ConversationTranscript | typeof ConversationTranscriptRecord;
+  list: (
+    scope: OrganizationScope,
+    query: z.output<ConversationView['query']>,
+  ) => Promise<Json<Page<unknown>>>;
+  getTranscript: (
+    scope: OrganizationScope,
+    id: string,
+    query: ConversationTranscriptQuery,
+  ) => Promise<Json<unknown>>;
 };
 
-export const publicTranscripts: TranscriptView = {
+export const publicConversations: ConversationView = {
   params: ConversationParams,
+  conversation: Conversation,
+  query: ConversationListQuery,
   transcript: ConversationTranscript,
-  read: getTranscript,
+  list: listConversations,
+  getTranscript,
 };
 
-export const transcriptRoutes: FastifyPluginCallbackZod<TranscriptView> = (app, view, done) => {
+export const conversationRoutes: FastifyPluginCallbackZod<ConversationView> = (app, view, done) => {
+  app.get(
+    '/conversations',
+    {
+      config: { access: 'read' },
+      schema: {
+        operationId: 'listConversations',
+        summary: 'List conversations',
+        description:
+          'Conversations, most recent message first. A chain of rotated threads is one row: its newest thread. Use it to find the threads of a customer or of a telephone number, and those that wait for a reply.',
+        querystring: view.query,
+        response: { 200: json(page(view.conversation), 'A page of conversations.') },
+      },
+    },
+    async ({ scope, query }) => view.list(scope, query),
+  );
+
   app.get(
     '/conversations/:conversationId/messages',
     {
-      config: { errorCodes: ['CONVERSATION_NOT_FOUND'] },
+      config: { access: 'read', errorCodes: ['CONVERSATION_NOT_FOUND'] },
       schema: {
         operationId: 'getConversationTranscript',
         summary: 'Get the transcript of a conversation',
@@ -60,7 +73,7 @@ export const transcriptRoutes: FastifyPluginCallbackZod<TranscriptView> = (app, 
         response: { 200: json(view.transcript, 'The transcript.') },
       },
     },
-    async (request) => view.read(request.scope, request.params.conversationId, request.query),
+    async ({ scope, params, query }) => view.getTranscript(scope, params.conversationId, query),
   );
   done();
 };

@@ -1,29 +1,38 @@
-import { recordView } from '../http/record-routes.ts';
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { json } from '../openapi/responses.ts';
 import { customerRecord } from './archived.repository.ts';
-import { customerCodes } from './routes.ts';
-import {
-  ArchivedCustomer,
-  CustomerCreate,
-  CustomerRecord,
-  CustomerRecordListQuery,
-  CustomerUpdate,
-} from './schema.ts';
+import type { CustomerView } from './routes.ts';
+import { CustomerParams, CustomerRecord, CustomerRecordListQuery } from './schema.ts';
 
-export const customerRecords = recordView({
-  schemas: {
-    record: CustomerRecord,
-    query: CustomerRecordListQuery,
-    create: CustomerCreate,
-    patch: CustomerUpdate,
-    archived: ArchivedCustomer,
-  },
-  functions: customerRecord,
-  codes: {
-    ...customerCodes,
-    restore: ['CUSTOMER_CONTACT_CONFLICT', 'CUSTOMER_ERASED', 'CUSTOMER_MERGED'],
-  },
-  descriptions: {
-    restore:
-      '409: `CUSTOMER_CONTACT_CONFLICT` names the customers that have its contacts now; `CUSTOMER_NOT_ARCHIVED`, `CUSTOMER_ERASED` and `CUSTOMER_MERGED` say why there is nothing to restore.',
-  },
-});
+export const customerRecords: CustomerView = {
+  customer: CustomerRecord,
+  query: CustomerRecordListQuery,
+  repository: customerRecord,
+};
+
+export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+  app.post(
+    '/customers/:customerId/restore',
+    {
+      config: {
+        errorCodes: [
+          'CUSTOMER_NOT_FOUND',
+          'CUSTOMER_NOT_ARCHIVED',
+          'CUSTOMER_CONTACT_CONFLICT',
+          'CUSTOMER_ERASED',
+          'CUSTOMER_MERGED',
+        ],
+      },
+      schema: {
+        operationId: 'restoreCustomer',
+        summary: 'Restore an archived customer',
+        description:
+          'The customer is active again, with all its fields. 409: `CUSTOMER_CONTACT_CONFLICT` names the customers that have its contacts now; `CUSTOMER_NOT_ARCHIVED`, `CUSTOMER_ERASED` and `CUSTOMER_MERGED` say why there is nothing to restore.',
+        params: CustomerParams,
+        response: { 200: json(CustomerRecord, 'The customer as it is now.') },
+      },
+    },
+    async ({ scope, params }) => customerRecord.restore(scope, params.customerId),
+  );
+  done();
+};

@@ -1,62 +1,165 @@
-import { parseJson, toJson } from '../db/index.ts';
-import { recordRoutes, recordView } from '../http/record-routes.ts';
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { z } from 'zod';
+import { page } from '../contract/fields.ts';
+import {
+  type Get,
+  type IdempotencyKey,
+  type Json,
+  type OrganizationScope,
+  type Page,
+  parseJson,
+  toJson,
+} from '../db/index.ts';
+import { ifMatch } from '../http/conditional.ts';
+import { IDEMPOTENT, idempotent } from '../http/idempotency.ts';
+import { CHANGES } from '../http/records.ts';
+import { json } from '../openapi/responses.ts';
 import { keyOfContact } from './contacts.repository.ts';
 import { archiveCustomer, listCustomers, publicCustomers as operations } from './repository.ts';
-import { ArchivedCustomer, Customer, CustomerCreate, CustomerListQuery, CustomerUpdate } from './schema.ts';
+import {
+  ArchivedCustomer,
+  Customer,
+  CustomerCreate,
+  CustomerListQuery,
+  CustomerParams,
+  type CustomerRecord,
+  type CustomerRecordListQuery,
+  CustomerUpdate,
+} from './schema.ts';
 
-export const customerRoutes = recordRoutes({
-  path: '/customers',
-  title: 'a customer',
-  plural: 'customers',
-  notFound: 'CUSTOMER_NOT_FOUND',
-  descriptions: {
-    list: 'Customers that are not archived, most recently updated first, with their contacts. Use it to find a customer by name, telephone number, email address or tag.',
-    create:
-      'Creates a person or an anonymous lead with one or more contacts. No search is needed first: if another customer has a contact, nothing is created, and 409 `CUSTOMER_CONTACT_CONFLICT` names that customer. Opportunities are created in the dashboard. Use it to add a lead.',
-    get: 'One customer with its contacts. Use it to read a customer whose id you know.',
-    update:
-      '`contacts`, `tags` and `summary` replace what was there: to add to them, read the customer first, and send the old value with the new one. Use it to correct or complete what is known about the person.',
-    archive:
-      'The customer is archived, and other customers can have its contacts; its history is kept. Use it to remove a customer.',
-  },
-});
+/** What an API shows of a customer, and the functions for it. */
+export type CustomerView = {
+  customer: typeof Customer | typeof CustomerRecord;
+  query: typeof CustomerListQuery | typeof CustomerRecordListQuery;
+  repository: {
+    list: (scope: OrganizationScope, query: z.output<CustomerView['query']>) => Promise<Json<Page<unknown>>>;
+    get: Get<Customer>;
+    lock: Get<unknown>;
+    create: (scope: OrganizationScope, body: CustomerCreate, key?: IdempotencyKey) => Promise<Json<Customer>>;
+    update: (scope: OrganizationScope, id: string, body: CustomerUpdate) => Promise<Json<unknown>>;
+  };
+};
 
-const CONFLICT = ['CUSTOMER_CONTACT_CONFLICT'] as const;
+export const publicCustomers: CustomerView = {
+  customer: Customer,
+  query: CustomerListQuery,
+  repository: { ...operations, list: listCustomers },
+};
 
-/** The codes of both APIs. */
-export const customerCodes = { create: CONFLICT, update: CONFLICT };
+/** Whoever steals a website's key must not learn what others know about the owner of a number: only what was sent. */
+function asSent(created: Json<Customer>, sent: CustomerCreate): Json<Customer> {
+  const keys = sent.contacts.map(keyOfContact);
+  const { id, contacts, createdAt } = parseJson(created);
+  const { firstName = null, lastName = null, city = null, country = null } = sent;
+  const { preferredLanguage = null, summary = null, tags } = sent;
+  return toJson({
+    id,
+    firstName,
+    lastName,
+    displayName: [firstName, lastName].filter((name) => name?.trim()).join(' ') || null,
+    city,
+    country,
+    preferredLanguage,
+    summary,
+    tags,
+    contacts: contacts
+      .filter((contact) => keys.includes(keyOfContact(contact)))
+      .map((contact) => ({ ...contact, displayName: null })),
+    createdAt,
+    updatedAt: createdAt,
+  });
+}
 
-export const publicCustomers = recordView({
-  schemas: {
-    record: Customer,
-    query: CustomerListQuery,
-    create: CustomerCreate,
-    patch: CustomerUpdate,
-    archived: ArchivedCustomer,
-  },
-  functions: { ...operations, list: listCustomers, archive: archiveCustomer },
-  codes: customerCodes,
-  // Whoever steals a website's key must not learn what others know about the owner of a number.
-  asCreated: (created, sent) => {
-    const keys = sent.contacts.map(keyOfContact);
-    const { id, contacts, createdAt } = parseJson(created);
-    const { firstName = null, lastName = null, city = null, country = null } = sent;
-    const { preferredLanguage = null, summary = null, tags } = sent;
-    return toJson({
-      id,
-      firstName,
-      lastName,
-      displayName: [firstName, lastName].filter(Boolean).join(' ') || null,
-      city,
-      country,
-      preferredLanguage,
-      summary,
-      tags,
-      contacts: contacts
-        .filter((contact) => keys.includes(keyOfContact(contact)))
-        .map((contact) => ({ ...contact, displayName: null })),
-      createdAt,
-      updatedAt: createdAt,
-    });
-  },
-});
+export const customerRoutes: FastifyPluginCallbackZod<CustomerView> = (app, view, done) => {
+  const { customer, repository } = view;
+  const params = CustomerParams;
+
+  app.get(
+    '/customers',
+    {
+      config: { access: 'read' },
+      schema: {
+        operationId: 'listCustomers',
+        summary: 'List customers',
+        description:
+          'Customers that are not archived, most recently updated first, with their contacts. Use it to find a customer by name, telephone number, email address or tag.',
+        querystring: view.query,
+        response: { 200: json(page(customer), 'A page of customers.') },
+      },
+    },
+    async ({ scope, query }) => repository.list(scope, query),
+  );
+
+  app.post(
+    '/customers',
+    {
+      config: { access: 'create', errorCodes: [...IDEMPOTENT, 'CUSTOMER_CONTACT_CONFLICT'] },
+      schema: {
+        operationId: 'createCustomer',
+        summary: 'Create a customer',
+        description:
+          'Creates a person or an anonymous lead with one or more contacts. No search is needed first: if another customer has a contact, nothing is created, and 409 `CUSTOMER_CONTACT_CONFLICT` names that customer. Opportunities are created in the dashboard. Use it to add a lead.',
+        body: CustomerCreate,
+        response: { 201: json(customer, 'The customer.') },
+      },
+    },
+    async (request, reply) => {
+      const { apiKey, body, scope } = request;
+      const created = await idempotent(request, reply, repository.get, (key) =>
+        repository.create(scope, body, key),
+      );
+      return apiKey?.access === 'create' ? asSent(created, body) : created;
+    },
+  );
+
+  app.get(
+    '/customers/:customerId',
+    {
+      config: { access: 'read', errorCodes: ['CUSTOMER_NOT_FOUND'] },
+      schema: {
+        operationId: 'getCustomer',
+        summary: 'Get a customer',
+        description: 'One customer with its contacts. Use it to read a customer whose id you know.',
+        params,
+        response: { 200: json(customer, 'The customer.') },
+      },
+    },
+    async ({ scope, params }) => repository.get(scope, params.customerId),
+  );
+
+  app.patch(
+    '/customers/:customerId',
+    {
+      config: { access: 'write', errorCodes: ['CUSTOMER_NOT_FOUND', 'CUSTOMER_CONTACT_CONFLICT'] },
+      schema: {
+        operationId: 'updateCustomer',
+        summary: 'Update a customer',
+        description: `${CHANGES} \`contacts\`, \`tags\` and \`summary\` replace what was there: to add to them, read the customer first, and send the old value with the new one. Use it to correct or complete what is known about the person.`,
+        params,
+        body: CustomerUpdate,
+        response: { 200: json(customer, 'The customer as it is now.') },
+      },
+    },
+    async (request) =>
+      ifMatch(request, repository.lock, request.params.customerId, (scope, id) =>
+        repository.update(scope, id, request.body),
+      ),
+  );
+
+  app.delete(
+    '/customers/:customerId',
+    {
+      config: { access: 'write', errorCodes: ['CUSTOMER_NOT_FOUND'] },
+      schema: {
+        operationId: 'archiveCustomer',
+        summary: 'Archive a customer',
+        description:
+          'The customer is archived, and other customers can have its contacts; its history is kept. Use it to remove a customer.',
+        params,
+        response: { 200: json(ArchivedCustomer, 'The customer was archived.') },
+      },
+    },
+    async (request) => ifMatch(request, repository.lock, request.params.customerId, archiveCustomer),
+  );
+  done();
+};

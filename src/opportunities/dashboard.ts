@@ -1,7 +1,9 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { ArchivedRecord, recordView } from '../http/record-routes.ts';
+import { ifMatch, putIfMatch } from '../http/conditional.ts';
+import { ArchivedRecord, CHANGES, orUndefined, REPLACES, uuidParams } from '../http/records.ts';
 import { json } from '../openapi/responses.ts';
 import { opportunityRecord, sumOpportunities } from './repository.ts';
+import type { OpportunityView } from './routes.ts';
 import {
   OpportunityPut,
   OpportunityRecord,
@@ -11,18 +13,93 @@ import {
   OpportunityUpdate,
 } from './schema.ts';
 
-export const opportunityRecords = recordView({
-  schemas: {
-    record: OpportunityRecord,
-    query: OpportunityRecordListQuery,
-    put: OpportunityPut,
-    patch: OpportunityUpdate,
-    archived: ArchivedRecord,
-  },
-  functions: opportunityRecord,
-});
+const params = uuidParams('opportunityId');
+
+export const opportunityRecords: OpportunityView = {
+  params,
+  opportunity: OpportunityRecord,
+  query: OpportunityRecordListQuery,
+  list: opportunityRecord.list,
+  get: opportunityRecord.get,
+};
 
 export const opportunityDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+  app.put(
+    '/opportunities/:opportunityId',
+    {
+      schema: {
+        operationId: 'putOpportunity',
+        summary: 'Create or replace an opportunity',
+        description: `${REPLACES} A PUT of an archived opportunity makes it active, as the body says. A new reference must be to an active record of the organization.`,
+        params,
+        body: OpportunityPut,
+        response: {
+          201: json(OpportunityRecord, 'The opportunity, created.'),
+          200: json(OpportunityRecord, 'The opportunity as it is now.'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const id = request.params.opportunityId;
+      return putIfMatch(
+        request,
+        reply,
+        (scope) => opportunityRecord.lockStored(scope, id).catch(orUndefined),
+        (scope) => opportunityRecord.put(scope, id, request.body),
+      );
+    },
+  );
+
+  app.patch(
+    '/opportunities/:opportunityId',
+    {
+      config: { errorCodes: ['OPPORTUNITY_NOT_FOUND'] },
+      schema: {
+        operationId: 'updateOpportunity',
+        summary: 'Update an opportunity',
+        description: `${CHANGES} A new reference must be to an active record of the organization.`,
+        params,
+        body: OpportunityUpdate,
+        response: { 200: json(OpportunityRecord, 'The opportunity as it is now.') },
+      },
+    },
+    async (request) =>
+      ifMatch(request, opportunityRecord.lock, request.params.opportunityId, (scope, id) =>
+        opportunityRecord.update(scope, id, request.body),
+      ),
+  );
+
+  app.delete(
+    '/opportunities/:opportunityId',
+    {
+      config: { errorCodes: ['OPPORTUNITY_NOT_FOUND'] },
+      schema: {
+        operationId: 'archiveOpportunity',
+        summary: 'Archive an opportunity',
+        description: 'The opportunity is archived; its quotes stay.',
+        params,
+        response: { 200: json(ArchivedRecord, 'The opportunity was archived.') },
+      },
+    },
+    async (request) =>
+      ifMatch(request, opportunityRecord.lock, request.params.opportunityId, opportunityRecord.archive),
+  );
+
+  app.post(
+    '/opportunities/:opportunityId/restore',
+    {
+      config: { errorCodes: ['OPPORTUNITY_NOT_FOUND', 'OPPORTUNITY_NOT_ARCHIVED'] },
+      schema: {
+        operationId: 'restoreOpportunity',
+        summary: 'Restore an archived opportunity',
+        description: 'The opportunity is active again, with all its fields.',
+        params,
+        response: { 200: json(OpportunityRecord, 'The opportunity as it is now.') },
+      },
+    },
+    async ({ scope, params }) => opportunityRecord.restore(scope, params.opportunityId),
+  );
+
   app.get(
     '/opportunities/totals',
     {

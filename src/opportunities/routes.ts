@@ -1,24 +1,65 @@
-import { recordRoutes, recordView } from '../http/record-routes.ts';
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { z } from 'zod';
+import { page } from '../contract/fields.ts';
+import type { Get, Json, OrganizationScope, Page } from '../db/index.ts';
+import { json } from '../openapi/responses.ts';
 import { getOpportunity, listOpportunities } from './repository.ts';
-import { Opportunity, OpportunityListQuery } from './schema.ts';
+import {
+  Opportunity,
+  OpportunityListQuery,
+  OpportunityParams,
+  type OpportunityRecord,
+  type OpportunityRecordListQuery,
+} from './schema.ts';
 
-const REFERENCES = 'A new reference must be to an active record of the organization.';
+/** What an API shows of an opportunity, and the functions for it. */
+export type OpportunityView = {
+  params: typeof OpportunityParams;
+  opportunity: typeof Opportunity | typeof OpportunityRecord;
+  query: typeof OpportunityListQuery | typeof OpportunityRecordListQuery;
+  list: (scope: OrganizationScope, query: z.output<OpportunityView['query']>) => Promise<Json<Page<unknown>>>;
+  get: Get<unknown>;
+};
 
-export const opportunityRoutes = recordRoutes({
-  path: '/opportunities',
-  title: 'an opportunity',
-  plural: 'opportunities',
-  notFound: 'OPPORTUNITY_NOT_FOUND',
-  descriptions: {
-    list: 'Opportunities that are not archived, most recently updated first. Use it to see what is in the pipeline, by sales stage, column, temperature, seller or customer, and to find a lead by its short reference.',
-    get: 'One opportunity, with the names of its customer and seller. Use it to read an opportunity whose id you know.',
-    put: REFERENCES,
-    update: REFERENCES,
-    archive: 'The opportunity is archived; its quotes stay.',
-  },
-});
+export const publicOpportunities: OpportunityView = {
+  params: OpportunityParams,
+  opportunity: Opportunity,
+  query: OpportunityListQuery,
+  list: listOpportunities,
+  get: getOpportunity,
+};
 
-export const publicOpportunities = recordView({
-  schemas: { record: Opportunity, query: OpportunityListQuery },
-  functions: { list: listOpportunities, get: getOpportunity },
-});
+export const opportunityRoutes: FastifyPluginCallbackZod<OpportunityView> = (app, view, done) => {
+  app.get(
+    '/opportunities',
+    {
+      config: { access: 'read' },
+      schema: {
+        operationId: 'listOpportunities',
+        summary: 'List opportunities',
+        description:
+          'Opportunities that are not archived, most recently updated first. Use it to see what is in the pipeline, by sales stage, column, temperature, seller or customer, and to find a lead by its short reference.',
+        querystring: view.query,
+        response: { 200: json(page(view.opportunity), 'A page of opportunities.') },
+      },
+    },
+    async ({ scope, query }) => view.list(scope, query),
+  );
+
+  app.get(
+    '/opportunities/:opportunityId',
+    {
+      config: { access: 'read', errorCodes: ['OPPORTUNITY_NOT_FOUND'] },
+      schema: {
+        operationId: 'getOpportunity',
+        summary: 'Get an opportunity',
+        description:
+          'One opportunity, with the names of its customer and seller. Use it to read an opportunity whose id you know.',
+        params: view.params,
+        response: { 200: json(view.opportunity, 'The opportunity.') },
+      },
+    },
+    async ({ scope, params }) => view.get(scope, params.opportunityId),
+  );
+  done();
+};

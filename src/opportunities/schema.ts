@@ -16,6 +16,7 @@ import {
   nullableText,
   oneOf,
   patchOf,
+  pathId,
   price,
   text,
   textFilter,
@@ -71,6 +72,8 @@ export const Opportunity = z
     updatedAt: field(dateTime(), 'When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'Opportunity' });
+
+export const OpportunityParams = z.object({ opportunityId: pathId('Id of the opportunity.') });
 
 export const OpportunityListQuery = z
   .object({

@@ -17,7 +17,7 @@ export const Organization = z
   .meta({ id: 'Organization' });
 export type Organization = z.infer<typeof Organization>;
 
-export const OrganizationList = page(Organization).meta({ id: 'OrganizationList' });
+export const OrganizationList = page(Organization);
 
 export const OrganizationListQuery = z.object({
   ...pageQuery(),

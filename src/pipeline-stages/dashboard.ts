@@ -1,30 +1,120 @@
-import { ArchivedRecord, recordRoutes } from '../http/record-routes.ts';
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { page } from '../contract/fields.ts';
+import { ifMatch, putIfMatch } from '../http/conditional.ts';
+import { ArchivedRecord, CHANGES_ONLY, orUndefined, REPLACES, uuidParams } from '../http/records.ts';
+import { json } from '../openapi/responses.ts';
 import { pipelineStageRecord } from './repository.ts';
 import { PipelineStage, PipelineStageListQuery, PipelineStagePut, PipelineStageUpdate } from './schema.ts';
 
-const KEY_TAKEN = ['PIPELINE_STAGE_KEY_TAKEN'] as const;
-const FIXED = '`key` cannot be changed after the stage was created.';
+export const pipelineStageRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+  const params = uuidParams('pipelineStageId');
 
-export const pipelineStageRoutes = recordRoutes({
-  path: '/pipeline-stages',
-  title: 'a pipeline stage',
-  plural: 'pipeline stages',
-  notFound: 'PIPELINE_STAGE_NOT_FOUND',
-  descriptions: {
-    list: 'The columns of the pipeline, from left to right.',
-    get: 'One column of the pipeline.',
-    put: FIXED,
-    update: FIXED,
-    archive: 'Opportunities in the stage keep it, and still show its key.',
-  },
-})({
-  schemas: {
-    record: PipelineStage,
-    query: PipelineStageListQuery,
-    put: PipelineStagePut,
-    patch: PipelineStageUpdate,
-    archived: ArchivedRecord,
-  },
-  functions: pipelineStageRecord,
-  codes: { put: KEY_TAKEN, restore: KEY_TAKEN },
-});
+  app.get(
+    '/pipeline-stages',
+    {
+      schema: {
+        operationId: 'listPipelineStages',
+        summary: 'List pipeline stages',
+        description: 'The columns of the pipeline, from left to right.',
+        querystring: PipelineStageListQuery,
+        response: { 200: json(page(PipelineStage), 'A page of pipeline stages.') },
+      },
+    },
+    async ({ scope, query }) => pipelineStageRecord.list(scope, query),
+  );
+
+  app.get(
+    '/pipeline-stages/:pipelineStageId',
+    {
+      config: { errorCodes: ['PIPELINE_STAGE_NOT_FOUND'] },
+      schema: {
+        operationId: 'getPipelineStage',
+        summary: 'Get a pipeline stage',
+        description: 'One column of the pipeline.',
+        params,
+        response: { 200: json(PipelineStage, 'The pipeline stage.') },
+      },
+    },
+    async ({ scope, params }) => pipelineStageRecord.get(scope, params.pipelineStageId),
+  );
+
+  app.put(
+    '/pipeline-stages/:pipelineStageId',
+    {
+      config: { errorCodes: ['PIPELINE_STAGE_KEY_TAKEN'] },
+      schema: {
+        operationId: 'putPipelineStage',
+        summary: 'Create or replace a pipeline stage',
+        description: `${REPLACES} A PUT of an archived pipeline stage makes it active, as the body says. \`key\` cannot be changed after the stage was created.`,
+        params,
+        body: PipelineStagePut,
+        response: {
+          201: json(PipelineStage, 'The pipeline stage, created.'),
+          200: json(PipelineStage, 'The pipeline stage as it is now.'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const id = request.params.pipelineStageId;
+      return putIfMatch(
+        request,
+        reply,
+        (scope) => pipelineStageRecord.lockStored(scope, id).catch(orUndefined),
+        (scope) => pipelineStageRecord.put(scope, id, request.body),
+      );
+    },
+  );
+
+  app.patch(
+    '/pipeline-stages/:pipelineStageId',
+    {
+      config: { errorCodes: ['PIPELINE_STAGE_NOT_FOUND'] },
+      schema: {
+        operationId: 'updatePipelineStage',
+        summary: 'Update a pipeline stage',
+        description: `${CHANGES_ONLY} \`key\` cannot be changed after the stage was created.`,
+        params,
+        body: PipelineStageUpdate,
+        response: { 200: json(PipelineStage, 'The pipeline stage as it is now.') },
+      },
+    },
+    async (request) =>
+      ifMatch(request, pipelineStageRecord.lock, request.params.pipelineStageId, (scope, id) =>
+        pipelineStageRecord.update(scope, id, request.body),
+      ),
+  );
+
+  app.delete(
+    '/pipeline-stages/:pipelineStageId',
+    {
+      config: { errorCodes: ['PIPELINE_STAGE_NOT_FOUND'] },
+      schema: {
+        operationId: 'archivePipelineStage',
+        summary: 'Archive a pipeline stage',
+        description: 'Opportunities in the stage keep it, and still show its key.',
+        params,
+        response: { 200: json(ArchivedRecord, 'The pipeline stage was archived.') },
+      },
+    },
+    async (request) =>
+      ifMatch(request, pipelineStageRecord.lock, request.params.pipelineStageId, pipelineStageRecord.archive),
+  );
+
+  app.post(
+    '/pipeline-stages/:pipelineStageId/restore',
+    {
+      config: {
+        errorCodes: ['PIPELINE_STAGE_NOT_FOUND', 'PIPELINE_STAGE_NOT_ARCHIVED', 'PIPELINE_STAGE_KEY_TAKEN'],
+      },
+      schema: {
+        operationId: 'restorePipelineStage',
+        summary: 'Restore an archived pipeline stage',
+        description: 'The pipeline stage is active again, with all its fields.',
+        params,
+        response: { 200: json(PipelineStage, 'The pipeline stage as it is now.') },
+      },
+    },
+    async ({ scope, params }) => pipelineStageRecord.restore(scope, params.pipelineStageId),
+  );
+  done();
+};

@@ -6,9 +6,9 @@ import type { FileLinks } from '../files/links.ts';
 import { acceptUploads, readUpload } from '../files/multipart.ts';
 import type { FileStorage } from '../files/storage.ts';
 import { removeFile, type StoredFile, storeFile } from '../files/upload.ts';
-import { ifMatch } from '../http/conditional.ts';
+import { ifMatch, putIfMatch } from '../http/conditional.ts';
 import { IDEMPOTENT, idempotent } from '../http/idempotency.ts';
-import { ArchivedRecord, recordView, uuidParams } from '../http/record-routes.ts';
+import { ArchivedRecord, CHANGES, orUndefined, REPLACES, uuidParams } from '../http/records.ts';
 import { validatorCompiler } from '../http/validation.ts';
 import { json } from '../openapi/responses.ts';
 import {
@@ -18,6 +18,7 @@ import {
   recordAttachment,
 } from './attachments.repository.ts';
 import { findQuote, openQuote, quoteRecord } from './repository.ts';
+import type { QuoteView } from './routes.ts';
 import {
   DeletedQuoteAttachment,
   PublicQuote,
@@ -31,18 +32,14 @@ import {
   QuoteUpdate,
 } from './schema.ts';
 
-export const quoteParams = uuidParams('quoteId');
+const quoteParams = uuidParams('quoteId');
 
-export const quoteRecords = recordView({
-  schemas: {
-    record: QuoteRecord,
-    query: QuoteRecordListQuery,
-    put: QuotePut,
-    patch: QuoteUpdate,
-    archived: ArchivedRecord,
-  },
-  functions: quoteRecord,
-});
+export const quoteRecords: QuoteView = {
+  params: quoteParams,
+  quote: QuoteRecord,
+  query: QuoteRecordListQuery,
+  list: quoteRecord.list,
+};
 
 /** A public link names no organization. */
 export const publicQuoteRoutes: FastifyPluginCallbackZod<{ db: Database }> = (app, { db }, done) => {
@@ -67,6 +64,97 @@ export type QuoteRoutesOptions = { storage: FileStorage; links: FileLinks; now: 
 
 export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, options, done) => {
   const { storage, now } = options;
+  const params = quoteParams;
+
+  app.get(
+    '/quotes/:quoteId',
+    {
+      config: { errorCodes: ['QUOTE_NOT_FOUND'] },
+      schema: {
+        operationId: 'getQuote',
+        summary: 'Get a quote',
+        description: 'One quote, with the name of its customer.',
+        params,
+        response: { 200: json(QuoteRecord, 'The quote.') },
+      },
+    },
+    async ({ scope, params }) => quoteRecord.get(scope, params.quoteId),
+  );
+
+  app.put(
+    '/quotes/:quoteId',
+    {
+      schema: {
+        operationId: 'putQuote',
+        summary: 'Create or replace a quote',
+        description: `${REPLACES} A PUT of an archived quote makes it active, as the body says. \`token\` is generated or sent when the quote is created, and never changes.`,
+        params,
+        body: QuotePut,
+        response: {
+          201: json(QuoteRecord, 'The quote, created.'),
+          200: json(QuoteRecord, 'The quote as it is now.'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const id = request.params.quoteId;
+      return putIfMatch(
+        request,
+        reply,
+        (scope) => quoteRecord.lockStored(scope, id).catch(orUndefined),
+        (scope) => quoteRecord.put(scope, id, request.body),
+      );
+    },
+  );
+
+  app.patch(
+    '/quotes/:quoteId',
+    {
+      config: { errorCodes: ['QUOTE_NOT_FOUND'] },
+      schema: {
+        operationId: 'updateQuote',
+        summary: 'Update a quote',
+        description: `${CHANGES} \`token\` is generated or sent when the quote is created, and never changes.`,
+        params,
+        body: QuoteUpdate,
+        response: { 200: json(QuoteRecord, 'The quote as it is now.') },
+      },
+    },
+    async (request) =>
+      ifMatch(request, quoteRecord.lock, request.params.quoteId, (scope, id) =>
+        quoteRecord.update(scope, id, request.body),
+      ),
+  );
+
+  app.delete(
+    '/quotes/:quoteId',
+    {
+      config: { errorCodes: ['QUOTE_NOT_FOUND'] },
+      schema: {
+        operationId: 'archiveQuote',
+        summary: 'Archive a quote',
+        description: 'The quote is archived, with its attachments.',
+        params,
+        response: { 200: json(ArchivedRecord, 'The quote was archived.') },
+      },
+    },
+    async (request) => ifMatch(request, quoteRecord.lock, request.params.quoteId, quoteRecord.archive),
+  );
+
+  app.post(
+    '/quotes/:quoteId/restore',
+    {
+      config: { errorCodes: ['QUOTE_NOT_FOUND', 'QUOTE_NOT_ARCHIVED'] },
+      schema: {
+        operationId: 'restoreQuote',
+        summary: 'Restore an archived quote',
+        description: 'The quote is active again, with all its fields.',
+        params,
+        response: { 200: json(QuoteRecord, 'The quote as it is now.') },
+      },
+    },
+    async ({ scope, params }) => quoteRecord.restore(scope, params.quoteId),
+  );
 
   app.post(
     '/quotes/:quoteId/opens',

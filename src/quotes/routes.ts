@@ -1,51 +1,66 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import { toJson } from '../db/index.ts';
+import type { z } from 'zod';
+import { page } from '../contract/fields.ts';
+import { type Json, type OrganizationScope, type Page, toJson } from '../db/index.ts';
 import type { FileLinks } from '../files/links.ts';
-import { recordRoutes, recordView } from '../http/record-routes.ts';
 import { json } from '../openapi/responses.ts';
 import { listAttachments } from './attachments.repository.ts';
 import { listQuotes } from './repository.ts';
-import { Quote, QuoteAttachmentList, QuoteListQuery, QuoteParams } from './schema.ts';
+import {
+  Quote,
+  QuoteAttachmentList,
+  QuoteListQuery,
+  QuoteParams,
+  type QuoteRecord,
+  type QuoteRecordListQuery,
+} from './schema.ts';
 
-const TOKEN = '`token` is generated or sent when the quote is created, and never changes.';
+/** What an API shows of a quote, and the functions for it. */
+export type QuoteView = {
+  params: typeof QuoteParams;
+  quote: typeof Quote | typeof QuoteRecord;
+  query: typeof QuoteListQuery | typeof QuoteRecordListQuery;
+  list: (scope: OrganizationScope, query: z.output<QuoteView['query']>) => Promise<Json<Page<unknown>>>;
+};
 
-export const quoteRoutes = recordRoutes({
-  path: '/quotes',
-  title: 'a quote',
-  plural: 'quotes',
-  notFound: 'QUOTE_NOT_FOUND',
-  descriptions: {
-    list: 'Quotes that are not archived, most recently updated first. Use it to find the quotes of an opportunity or a customer, and to see which of them the customer has opened.',
-    get: 'One quote, with the name of its customer.',
-    put: TOKEN,
-    update: TOKEN,
-    archive: 'The quote is archived, with its attachments.',
-  },
-});
+export const publicQuotes: QuoteView = {
+  params: QuoteParams,
+  quote: Quote,
+  query: QuoteListQuery,
+  list: listQuotes,
+};
 
-export const publicQuotes = recordView({
-  schemas: { record: Quote, query: QuoteListQuery },
-  functions: { list: listQuotes },
-});
+export const quoteRoutes: FastifyPluginCallbackZod<QuoteView & { links: FileLinks }> = (app, view, done) => {
+  app.get(
+    '/quotes',
+    {
+      config: { access: 'read' },
+      schema: {
+        operationId: 'listQuotes',
+        summary: 'List quotes',
+        description:
+          'Quotes that are not archived, most recently updated first. Use it to find the quotes of an opportunity or a customer, and to see which of them the customer has opened.',
+        querystring: view.query,
+        response: { 200: json(page(view.quote), 'A page of quotes.') },
+      },
+    },
+    async ({ scope, query }) => view.list(scope, query),
+  );
 
-type AttachmentOptions = { links: FileLinks; params?: typeof QuoteParams };
-
-export const attachmentRoutes: FastifyPluginCallbackZod<AttachmentOptions> = (app, options, done) => {
-  const { links, params = QuoteParams } = options;
   app.get(
     '/quotes/:quoteId/attachments',
     {
-      config: { credential: true, errorCodes: ['QUOTE_NOT_FOUND'] },
+      config: { access: 'read', credential: true, errorCodes: ['QUOTE_NOT_FOUND'] },
       schema: {
         operationId: 'listQuoteAttachments',
         summary: 'List the attachments of a quote',
         description:
           'Every attachment with a signed, short-lived download URL. Quote attachments are private: the URL is a credential. Use it to fetch the files of a quote.',
-        params,
+        params: view.params,
         response: { 200: json(QuoteAttachmentList, 'The attachments.') },
       },
     },
-    async ({ scope, params }) => toJson({ data: await listAttachments(scope, params.quoteId, links) }),
+    async ({ scope, params }) => toJson({ data: await listAttachments(scope, params.quoteId, view.links) }),
   );
   done();
 };

@@ -1,23 +1,133 @@
-import { ArchivedRecord, recordView } from '../http/record-routes.ts';
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import { page } from '../contract/fields.ts';
+import { ifMatch, putIfMatch } from '../http/conditional.ts';
+import { ArchivedRecord, CHANGES_ONLY, orUndefined, REPLACES, uuidParams } from '../http/records.ts';
+import { json } from '../openapi/responses.ts';
 import { teamMemberRecord } from './repository.ts';
+import { LIST_OF_MEMBERS } from './routes.ts';
 import { TeamMemberPut, TeamMemberRecord, TeamMemberRecordListQuery, TeamMemberUpdate } from './schema.ts';
 
-const USER_TAKEN = ['TEAM_MEMBER_USER_TAKEN'] as const;
+export const teamDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+  const params = uuidParams('teamMemberId');
 
-export const teamMemberRecords = recordView({
-  schemas: {
-    record: TeamMemberRecord,
-    query: TeamMemberRecordListQuery,
-    put: TeamMemberPut,
-    patch: TeamMemberUpdate,
-    archived: ArchivedRecord,
-  },
-  functions: teamMemberRecord,
-  codes: { put: USER_TAKEN, update: USER_TAKEN, restore: USER_TAKEN },
-});
+  app.get(
+    '/team',
+    {
+      schema: {
+        operationId: 'listTeam',
+        summary: 'List team members',
+        description: LIST_OF_MEMBERS,
+        querystring: TeamMemberRecordListQuery,
+        response: { 200: json(page(TeamMemberRecord), 'A page of team members.') },
+      },
+    },
+    async ({ scope, query }) => teamMemberRecord.list(scope, query),
+  );
 
-/** `/team`, as in `/v1`. */
-export const teamRecords = recordView({
-  schemas: { record: TeamMemberRecord, query: TeamMemberRecordListQuery },
-  functions: { list: teamMemberRecord.list },
-});
+  app.get(
+    '/team-members',
+    {
+      schema: {
+        operationId: 'listTeamMembers',
+        summary: 'List team members',
+        description: LIST_OF_MEMBERS,
+        querystring: TeamMemberRecordListQuery,
+        response: { 200: json(page(TeamMemberRecord), 'A page of team members.') },
+      },
+    },
+    async ({ scope, query }) => teamMemberRecord.list(scope, query),
+  );
+
+  app.get(
+    '/team-members/:teamMemberId',
+    {
+      config: { errorCodes: ['TEAM_MEMBER_NOT_FOUND'] },
+      schema: {
+        operationId: 'getTeamMember',
+        summary: 'Get a team member',
+        description: 'One member of the organization.',
+        params,
+        response: { 200: json(TeamMemberRecord, 'The team member.') },
+      },
+    },
+    async ({ scope, params }) => teamMemberRecord.get(scope, params.teamMemberId),
+  );
+
+  app.put(
+    '/team-members/:teamMemberId',
+    {
+      config: { errorCodes: ['TEAM_MEMBER_USER_TAKEN'] },
+      schema: {
+        operationId: 'putTeamMember',
+        summary: 'Create or replace a team member',
+        description: `${REPLACES} A PUT of an archived team member makes it active, as the body says.`,
+        params,
+        body: TeamMemberPut,
+        response: {
+          201: json(TeamMemberRecord, 'The team member, created.'),
+          200: json(TeamMemberRecord, 'The team member as it is now.'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const id = request.params.teamMemberId;
+      return putIfMatch(
+        request,
+        reply,
+        (scope) => teamMemberRecord.lockStored(scope, id).catch(orUndefined),
+        (scope) => teamMemberRecord.put(scope, id, request.body),
+      );
+    },
+  );
+
+  app.patch(
+    '/team-members/:teamMemberId',
+    {
+      config: { errorCodes: ['TEAM_MEMBER_NOT_FOUND', 'TEAM_MEMBER_USER_TAKEN'] },
+      schema: {
+        operationId: 'updateTeamMember',
+        summary: 'Update a team member',
+        description: `${CHANGES_ONLY}`,
+        params,
+        body: TeamMemberUpdate,
+        response: { 200: json(TeamMemberRecord, 'The team member as it is now.') },
+      },
+    },
+    async (request) =>
+      ifMatch(request, teamMemberRecord.lock, request.params.teamMemberId, (scope, id) =>
+        teamMemberRecord.update(scope, id, request.body),
+      ),
+  );
+
+  app.delete(
+    '/team-members/:teamMemberId',
+    {
+      config: { errorCodes: ['TEAM_MEMBER_NOT_FOUND'] },
+      schema: {
+        operationId: 'archiveTeamMember',
+        summary: 'Archive a team member',
+        description: 'The member is archived; opportunities still show the name.',
+        params,
+        response: { 200: json(ArchivedRecord, 'The team member was archived.') },
+      },
+    },
+    async (request) =>
+      ifMatch(request, teamMemberRecord.lock, request.params.teamMemberId, teamMemberRecord.archive),
+  );
+
+  app.post(
+    '/team-members/:teamMemberId/restore',
+    {
+      config: { errorCodes: ['TEAM_MEMBER_NOT_FOUND', 'TEAM_MEMBER_NOT_ARCHIVED', 'TEAM_MEMBER_USER_TAKEN'] },
+      schema: {
+        operationId: 'restoreTeamMember',
+        summary: 'Restore an archived team member',
+        description: 'The team member is active again, with all its fields.',
+        params,
+        response: { 200: json(TeamMemberRecord, 'The team member as it is now.') },
+      },
+    },
+    async ({ scope, params }) => teamMemberRecord.restore(scope, params.teamMemberId),
+  );
+  done();
+};

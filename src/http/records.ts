@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { ApiError } from '../contract/errors.ts';
+import { dateTime, field, id, NULL_CLEARS, uuid } from '../contract/fields.ts';
+
+/** What the routes of several resources say in the same words. */
+
+const CHANGED = `Changes only the fields in the body; ${NULL_CLEARS}. A text or a list replaces what was there. If nothing differs, nothing changes`;
+
+export const CHANGES = `${CHANGED}, and \`updatedAt\` stays as it is.`;
+
+/** Of a record that does not show its `updatedAt`. */
+export const CHANGES_ONLY = `${CHANGED}.`;
+
+export const REPLACES = 'Omitted fields take the default. Sending the same again changes nothing.';
+
+/** The response to a DELETE of the dashboard API. */
+export const ArchivedRecord = z
+  .object({
+    id: field(id(), 'Opaque, immutable identifier.'),
+    archivedAt: field(dateTime(), 'When the record was archived.'),
+  })
+  .meta({ id: 'ArchivedRecord' });
+
+/** For ids that the caller generates. Any other text is 400. */
+export const uuidParams = <const Name extends string>(...names: Name[]) =>
+  z.object(
+    Object.fromEntries(
+      names.map((name) => [name, uuid().describe('A UUID that you generate, one for each record.')]),
+    ) as Record<Name, z.ZodString>,
+  );
+
+export const orUndefined = (error: unknown): undefined => {
+  if (error instanceof ApiError && error.status === 404) return;
+  throw error;
+};
