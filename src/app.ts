@@ -1,4 +1,4 @@
-import { authenticate, registerFor, rejectBeyondKey } from './api-keys/authentication.ts';
+import { authenticate, collectNeeds, registerFor, rejectBeyondKey } from './api-keys/authentication.ts';
 import type { KeyCache } from './api-keys/cache.ts';
 import { catalogRoutes, publicCatalog } from './catalog/routes.ts';
 import { conversationRoutes, publicConversations } from './conversations/routes.ts';
@@ -41,6 +41,7 @@ export async function buildApp(options: AppOptions) {
   const document = published(app, describeApi(app, PUBLIC_API), publisher);
   const { publicUrl } = publisher;
   linkPages(app, publicUrl);
+  const needs = collectNeeds(app);
   app.register(referenceRoutes, { title: PUBLIC_API.title, document, publicUrl, hasGuide: true });
 
   app.register(
@@ -66,7 +67,7 @@ export async function buildApp(options: AppOptions) {
       setCacheControl(agents, 'data');
       authenticate(agents, { db, keys });
       limitRate(agents, rateLimit);
-      agents.register(mcpRoutes, { app, document, canWrite: mcp === 'write' });
+      agents.register(mcpRoutes, { app, document, needs, canWrite: mcp === 'write' });
       done();
     });
   if (files) app.register(downloadRoutes, { db, ...files });

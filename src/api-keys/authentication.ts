@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
 import { ApiError, type ErrorValues } from '../contract/errors.ts';
-import type { ResourceName } from '../contract/resources.ts';
+import { type ResourceName, resourceNames } from '../contract/resources.ts';
 import { type Database, type OrganizationScope, scopeTo } from '../db/index.ts';
 import { callerOf } from '../http/caller.ts';
 import { hasScheme, presentedKey } from '../http/credentials.ts';
@@ -17,11 +17,15 @@ declare module 'fastify' {
     /** The organization of the key or, on dashboard routes, of the path. */
     scope: OrganizationScope;
   }
-  interface FastifyContextConfig {
-    /** What a key must have access to, on routes of /v1. */
-    resource?: ResourceName;
-  }
+  interface FastifyContextConfig extends Needs {}
 }
+
+/** What a route of /v1 needs of a key. */
+export type Needs = {
+  /** `create` is allowed to keys with this access, and to those that write. */
+  access?: 'read' | 'create' | 'write';
+  resource?: ResourceName;
+};
 
 const KEY_HEADERS = ['authorization', 'x-api-key'];
 
@@ -42,27 +46,33 @@ function noUsableKey({ headers, url = '' }: IncomingMessage): ApiError {
 
 const ACCESS_ERRORS = { read: 'KEY_READ_ONLY', create: 'KEY_CREATE_ONLY' } as const;
 
-const METHODS = { read: ['GET', 'HEAD'], create: ['POST'] };
-
-type Operation = { method: string; resource: ResourceName | undefined };
-
-/** Why the key may not use the operation. A limited key has no access to a route without a resource. */
-export function accessError(
-  key: KnownKey | undefined,
-  { method, resource }: Operation,
-): ApiError | undefined {
-  const { access = 'read', resources = [] } = key ?? {};
-  if (resources !== null && (resource === undefined || !resources.includes(resource)))
-    return new ApiError('KEY_RESOURCE_NOT_ALLOWED', { resource: resource ?? 'this path', resources });
-  return access === 'write' || METHODS[access].includes(method)
-    ? undefined
-    : new ApiError(ACCESS_ERRORS[access]);
+/** Why the key may not use an operation. Nobody has access to a route that does not say what it needs. */
+export function accessError(key: KnownKey | undefined, { access, resource }: Needs): ApiError | undefined {
+  const { access: has = 'read', resources = [] } = key ?? {};
+  if (access === undefined || (resources !== null && (!resource || !resources.includes(resource))))
+    return new ApiError('KEY_RESOURCE_NOT_ALLOWED', {
+      resource: resource ?? 'this path',
+      resources: resources ?? resourceNames,
+    });
+  return has === 'write' || has === access ? undefined : new ApiError(ACCESS_ERRORS[has]);
 }
 
 export function rejectBeyondKey(app: FastifyInstance): void {
-  app.addHook('onRequest', ({ apiKey, method, routeOptions: { config } }, _reply, done) =>
-    done(accessError(apiKey, { method, resource: config.resource })),
+  app.addHook('onRequest', ({ apiKey, routeOptions: { config } }, _reply, done) =>
+    done(accessError(apiKey, config)),
   );
+}
+
+/**
+ * Call it before the routes are registered.
+ * @returns what an operation needs, by its operationId
+ */
+export function collectNeeds(app: FastifyInstance): (operationId: string) => Needs {
+  const routes = new Map<unknown, { config?: Needs }>();
+  app.addHook('onRoute', (route) => {
+    routes.set(route.schema?.operationId, route);
+  });
+  return (operationId) => routes.get(operationId)?.config ?? {};
 }
 
 /** Registers routes for keys with access to the resource. */

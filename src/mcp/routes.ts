@@ -2,7 +2,7 @@ import type { Tool } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { accessError } from '../api-keys/authentication.ts';
+import { accessError, type Needs } from '../api-keys/authentication.ts';
 import { ApiError, errorBody } from '../contract/errors.ts';
 import { presentedKey } from '../http/credentials.ts';
 import { COUNTED_ALREADY } from '../http/rate-limit.ts';
@@ -20,6 +20,8 @@ export type McpOptions = {
   app: FastifyInstance;
   /** Their OpenAPI document, as JSON. */
   document: () => string;
+  /** What each operation needs of a key. */
+  needs: (operationId: string) => Needs;
   canWrite: boolean;
 };
 
@@ -40,12 +42,16 @@ const protocolError = (id: unknown, code: number, message: string, data?: object
 
 const asText = (text: string, isError: boolean) => ({ content: [{ type: 'text' as const, text }], isError });
 
-export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, { app, document, canWrite }, done) => {
+export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (
+  mcp,
+  { app, document, needs, canWrite },
+  done,
+) => {
   // Loaded after the start, because the SDK takes time and memory.
   const load = once(async () => {
     const sdk = await import('@modelcontextprotocol/server');
     const api = JSON.parse(document()) as ApiDocument;
-    const tools = toolsOf(api).filter(({ method }) => canWrite || method === 'GET');
+    const tools = toolsOf(api).filter(({ tool }) => canWrite || needs(tool.name).access === 'read');
     return { sdk, tools, serverInfo: { name: api.info.title, version: api.info.version } };
   });
 
@@ -86,7 +92,7 @@ export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (mcp, { app, docu
       const options = { capabilities: { tools: {} }, instructions: INSTRUCTIONS };
       const server = new sdk.Server(serverInfo, options);
       server.setRequestHandler('tools/list', () => {
-        const allowed = tools.filter((one) => accessError(request.apiKey, one) === undefined);
+        const allowed = tools.filter(({ tool }) => !accessError(request.apiKey, needs(tool.name)));
         // The SDK's type allows any JSON in a schema; ours is narrower.
         return { tools: allowed.map(({ tool }) => tool) as unknown as Tool[] };
       });

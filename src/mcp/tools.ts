@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { ApiError, invalid } from '../contract/errors.ts';
 import { MAX_HEADER_BYTES, NULL_CLEARS } from '../contract/fields.ts';
-import { resourceNames, tagOf } from '../contract/resources.ts';
 import { excessOf } from '../http/json-bodies.ts';
 
 /** Generates the tools of the Model Context Protocol from the OpenAPI document of /v1. */
@@ -26,7 +25,6 @@ type Parameter = { name: string; in: string; required?: boolean; description: st
 type Operation = {
   operationId: string;
   description: string;
-  tags: string[];
   parameters?: (Parameter | { $ref: string })[];
   requestBody?: Content;
   responses: Record<string, Content>;
@@ -166,7 +164,7 @@ function toolOf(
   [path, method, operation]: [path: string, method: string, operation: Operation],
   namedBy: Map<string, string>,
 ) {
-  const { operationId, description, tags, requestBody, responses } = operation;
+  const { operationId, description, requestBody, responses } = operation;
   const schemaOf = ({ content }: Content = {}): Schema => content?.['application/json']?.schema ?? {};
   const inRequest = (operation.parameters ?? []).flatMap((one) => {
     const parameter = '$ref' in one ? parameters[nameOf(one.$ref)] : one;
@@ -233,7 +231,6 @@ function toolOf(
       },
     },
     method: method.toUpperCase(),
-    resource: resourceNames.find((name) => tags.includes(tagOf(name))),
     toRequest,
   };
 }
