@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import { page, pathId } from '../contract/fields.ts';
+import { page } from '../contract/fields.ts';
 import type { Get, IdempotencyKey, Json, OrganizationScope, Page } from '../db/index.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { IDEMPOTENT, idempotent } from '../http/idempotency.ts';
