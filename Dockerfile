@@ -16,6 +16,7 @@ COPY LICENSE ./
 COPY rules ./rules
 COPY src ./src
 COPY migrations ./migrations
+COPY openapi ./openapi
 COPY docs/guide ./docs/guide
 COPY demo ./demo
 

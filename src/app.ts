@@ -13,11 +13,11 @@ import { createHttpServer, type HttpServerOptions } from './http/server.ts';
 import { boundResults } from './mcp/results.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { PUBLIC_API } from './openapi/description.ts';
-import { describeApi } from './openapi/document.ts';
+import type { describeApi } from './openapi/document.ts';
 import { opportunityRoutes, publicOpportunities } from './opportunities/routes.ts';
 import { downloadRoutes } from './quotes/download.ts';
 import { publicQuotes, quoteRoutes } from './quotes/routes.ts';
-import { type Publisher, published } from './reference/publish.ts';
+import { committed, type Publisher, published } from './reference/publish.ts';
 import { referenceRoutes } from './reference/routes.ts';
 import { teamRoutes } from './team/routes.ts';
 
@@ -30,15 +30,17 @@ export type AppOptions = HttpServerOptions & {
   files?: { root: string; secrets: LinkSecrets; now?: () => number };
   pressure?: Pressure;
   publisher?: Publisher;
+  /** Generates the document from the routes, in place of the committed one. */
+  describe?: typeof describeApi;
   /** What agents may do over /mcp. */
   mcp?: 'off' | 'read' | 'write';
 };
 
 export async function buildApp(options: AppOptions) {
-  const { db, keys, rateLimit, links, files, pressure, publisher = {}, mcp = 'read' } = options;
+  const { db, keys, rateLimit, links, files, pressure, publisher = {}, mcp = 'read', describe } = options;
   const app = createHttpServer(options);
   if (pressure) rejectUnderPressure(app, pressure);
-  const document = published(app, describeApi(app, PUBLIC_API), publisher);
+  const document = published(app, describe?.(app, PUBLIC_API) ?? committed('openapi.json'), publisher);
   const { publicUrl } = publisher;
   linkPages(app, publicUrl);
   const needs = collectNeeds(app);

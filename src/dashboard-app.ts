@@ -16,7 +16,7 @@ import { type HealthOptions, healthRoutes } from './http/health.ts';
 import type { Metrics } from './http/metrics.ts';
 import { linkPages } from './http/pages.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
-import { describeApi } from './openapi/document.ts';
+import type { describeApi } from './openapi/document.ts';
 import { opportunityDashboardRoutes, opportunityRecords } from './opportunities/dashboard.ts';
 import { opportunityRoutes } from './opportunities/routes.ts';
 import { openOrganization, organizationRoutes } from './organizations/dashboard.ts';
@@ -24,7 +24,7 @@ import { personRoutes } from './person/dashboard.ts';
 import { pipelineStageRoutes } from './pipeline-stages/dashboard.ts';
 import { publicQuoteRoutes, quoteDashboardRoutes, quoteRecords } from './quotes/dashboard.ts';
 import { quoteRoutes } from './quotes/routes.ts';
-import { type Publisher, published } from './reference/publish.ts';
+import { committed, type Publisher, published } from './reference/publish.ts';
 import { referenceRoutes } from './reference/routes.ts';
 import { teamDashboardRoutes } from './team/dashboard.ts';
 
@@ -40,16 +40,23 @@ export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeo
   /** Aborted when the shutdown begins. */
   draining?: AbortSignal | undefined;
   publisher?: Pick<Publisher, 'contact'>;
+  /** Generates the document from the routes, in place of the committed one. */
+  describe?: typeof describeApi;
 };
 
 /** For an upload of 25 MiB over a slow connection. */
 const UPLOAD_TIMEOUT_MS = 60_000;
 
 export async function buildDashboardApp(options: DashboardOptions) {
-  const { db, token, storage, links, now = Date.now, health, draining, publisher = {} } = options;
+  const { db, token, storage, links, now = Date.now, health, draining, publisher = {}, describe } = options;
   const app = createHttpServer({ ...options, metrics: health?.metrics, requestTimeout: UPLOAD_TIMEOUT_MS });
   linkPages(app);
-  const document = published(app, describeApi(app, DASHBOARD_API), publisher, 3001);
+  const document = published(
+    app,
+    describe?.(app, DASHBOARD_API) ?? committed('dashboard.json'),
+    publisher,
+    3001,
+  );
   app.register(referenceRoutes, { title: DASHBOARD_API.title, document, hasGuide: false });
 
   app.register(

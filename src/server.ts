@@ -143,6 +143,8 @@ async function start(config: Config): Promise<void> {
       generatedToken,
     }),
   );
+  // The first request does not need it, and the first agent should not wait for it.
+  if (config.MCP !== 'off') await import('@modelcontextprotocol/server');
 }
 
 async function limiterOf({ REDIS_URL: url }: Config, logger: FastifyBaseLogger): Promise<Limiter> {

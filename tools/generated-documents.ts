@@ -5,6 +5,7 @@ import { Environment } from '../src/config.ts';
 import { documentedError, type ErrorCode, errorCodes, statusOf } from '../src/contract/errors.ts';
 import { buildDashboardApp } from '../src/dashboard-app.ts';
 import { createLogger } from '../src/http/logging.ts';
+import { describeApi } from '../src/openapi/document.ts';
 import type { Publisher } from '../src/reference/publish.ts';
 import { clientOperations, clientTypes, type DocumentedApi } from './client-types.ts';
 import { n8nProperties } from './n8n-node.ts';
@@ -37,6 +38,7 @@ export const describedApp = (publisher: Publisher = {}) =>
     links: unused('links'),
     logger: createLogger('silent'),
     publisher,
+    describe: describeApi,
   });
 
 /** The dashboard application, likewise. */
@@ -47,6 +49,7 @@ const describedDashboardApp = () =>
     storage: unused('storage'),
     links: unused('links'),
     logger: createLogger('silent'),
+    describe: describeApi,
   });
 
 /** A generated part of a Markdown file. Each marker has its own line. */

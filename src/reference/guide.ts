@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { escaped, htmlPage } from './page.ts';
 
 /** The files of docs/guide/, in the order of the page and of README.md. */
@@ -9,23 +10,26 @@ export const CHAPTERS =
 
 const EXAMPLE_ADDRESS = 'http://localhost:3000';
 
+/** Without the marks that tests need after the language of a block. */
 async function read(chapter: string, address: string): Promise<string> {
   const text = await readFile(new URL(`../../docs/guide/${chapter}.md`, import.meta.url), 'utf8');
-  // Removes the marks of `npm run docs`. `$` in a replacement text would be special.
-  return text.replace(/^<!-- .* -->\n\n/gm, '').replaceAll(EXAMPLE_ADDRESS, () => address);
+  return (
+    text
+      // Removes the marks of `npm run docs`. `$` in a replacement text would be special.
+      .replace(/^<!-- .* -->\n\n/gm, '')
+      .replaceAll(EXAMPLE_ADDRESS, () => address)
+      .replace(/^```(\w+) .*$/gm, '```$1')
+      .replace(
+        /\]\((?:([a-z]+)\.md)?(?:#([\w-]+))?\)/g,
+        (_link, file?: string, heading?: string) => `](#${heading ?? file})`,
+      )
+  );
 }
 
-/** All chapters as one Markdown text, without the marks that tests need after the language of a block. */
-export async function guideText(address: string): Promise<string> {
-  const chapters = await Promise.all(CHAPTERS.map((chapter) => read(chapter, address)));
-  return chapters
-    .join('\n\n')
-    .replace(/^```(\w+) .*$/gm, '```$1')
-    .replace(
-      /\]\((?:([a-z]+)\.md)?(?:#([\w-]+))?\)/g,
-      (_link, file?: string, heading?: string) => `](#${heading ?? file})`,
-    );
-}
+const readAll = (address: string) => Promise.all(CHAPTERS.map((chapter) => read(chapter, address)));
+
+/** All chapters as one Markdown text. */
+export const guideText = async (address: string): Promise<string> => (await readAll(address)).join('\n\n');
 
 /** The anchor that GitHub gives a heading. */
 const anchorOf = (heading: string): string =>
@@ -51,7 +55,12 @@ export async function guidePage(title: string, address: string): Promise<string>
       },
     },
   });
-  const html = await marked.parse(await guideText(address));
+  let html = '';
+  for (const chapter of await readAll(address)) {
+    html += await marked.parse(chapter);
+    // Other requests are served between the chapters.
+    await nextTurn();
+  }
   return htmlPage(
     title,
     `<link rel="icon" href="../favicon.ico">

@@ -1,5 +1,5 @@
+import { Worker } from 'node:worker_threads';
 import type { FastifyApiReferenceOptions } from '@scalar/fastify-api-reference';
-import fastify from 'fastify';
 import { escaped, htmlPage } from './page.ts';
 
 type Configuration = NonNullable<FastifyApiReferenceOptions['configuration']>;
@@ -48,12 +48,8 @@ export const referencePage = (title: string, hasGuide: boolean, publicUrl = '/')
 </body>`,
   );
 
-/** The package is large, so it is loaded at the first request. It exports the script only as a route. */
-export async function referenceScript(): Promise<string> {
-  const { default: scalar } = await import('@scalar/fastify-api-reference');
-  const app = fastify();
-  app.register(scalar, { routePrefix: '/', configuration: CONFIGURATION });
-  const { body } = await app.inject('/js/scalar.js');
-  await app.close();
-  return body;
-}
+/** In a thread of its own: the package is large, and the service needs only its script, which it exports only as a route. */
+export const referenceScript = (): Promise<string> =>
+  new Promise((resolve, reject) => {
+    new Worker(new URL('./scalar-script.js', import.meta.url)).once('message', resolve).once('error', reject);
+  });

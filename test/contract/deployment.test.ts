@@ -93,7 +93,7 @@ describe('what is deployed', () => {
     expect(copied.sort()).toEqual(allowed.sort());
     const files = importsIn('src', /new URL\([`'](?:\.\.\/)*(?!node_modules)(\w[\w./-]*)/g);
     const names = files.map(({ name }) => name);
-    expect(names.sort()).toEqual(['docs/guide/', 'migrations/', 'package.json']);
+    expect(names.sort()).toEqual(['docs/guide/', 'migrations/', 'openapi/', 'package.json']);
     expect(names.filter((name) => !copied.some((path) => `${name}/`.startsWith(`${path}/`)))).toEqual([]);
   });
 });

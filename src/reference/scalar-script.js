@@ -1,0 +1,7 @@
+import { parentPort } from 'node:worker_threads';
+import scalar from '@scalar/fastify-api-reference';
+import fastify from 'fastify';
+
+const app = fastify();
+app.register(scalar, { routePrefix: '/', configuration: { url: '' } });
+parentPort.postMessage((await app.inject('/js/scalar.js')).body);
