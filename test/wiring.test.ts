@@ -1,0 +1,158 @@
+import { expect, test } from 'vitest';
+import { Environment, readConfig } from '../src/config.ts';
+import { startProcess } from './support/process.ts';
+
+/** What `server.ts` makes of the variables: nothing here is opened. */
+
+/** Every variable, at another value than its default. */
+const VARIABLES = {
+  HOST: '127.0.0.2',
+  PORT: '21001',
+  PUBLIC_URL: 'https://crm.example.com/',
+  SUPPORT_CONTACT: 'help@example.com',
+  DATABASE_URL: 'postgres://service@db.example:1/crm',
+  DATABASE_DIRECT_URL: 'postgres://service@direct.example:2/crm',
+  DATABASE_POOL_SIZE: '17',
+  DATABASE_QUEUE_SIZE: '97',
+  DATABASE_TIMEOUT_MS: '4600',
+  DATA_DIR: '/nowhere/data',
+  RATE_LIMIT_PER_MINUTE: '6001',
+  REDIS_URL: 'redis://redis.example:3',
+  FILE_STORAGE: 's3://bucket/prefix',
+  AWS_ENDPOINT_URL_S3: 'https://s3.example.com',
+  AWS_ENDPOINT_URL: 'https://aws.example.com',
+  SIGNED_URL_TTL_SECONDS: '301',
+  FILE_SIGNING_SECRET: 'a'.repeat(32),
+  FILE_SIGNING_SECRET_PREVIOUS: 'b'.repeat(32),
+  SHUTDOWN_DRAIN_MS: '2001',
+  MCP: 'write',
+  LOG_LEVEL: 'error',
+  TRUST_PROXY: '10.0.0.0/8',
+  DASHBOARD_HOST: '127.0.0.3',
+  DASHBOARD_PORT: '21002',
+  DASHBOARD_TOKEN: 'c'.repeat(32),
+};
+
+/** The modules that server.ts imports, each with functions that print their arguments and return a part of the service. */
+const STUBS = {
+  './api-keys/cache.ts': ['openKeyCache'],
+  './app.ts': ['buildApp'],
+  './dashboard-app.ts': ['buildDashboardApp'],
+  './db/index.ts': [
+    ...['checkDatabase', 'isDatabaseError', 'migrateDatabase', 'openDatabase', 'sqlState'],
+    'startEmbeddedPostgres',
+  ],
+  './files/open.ts': ['openFiles'],
+  './greeting.ts': ['greeting'],
+  './http/connections.ts': ['closeServer', 'listen'],
+  './http/limiter.ts': ['memoryLimiter', 'redisLimiter'],
+  './http/logging.ts': ['createLogger', 'everySecond'],
+  './http/metrics.ts': ['createMetrics'],
+  './http/overload.ts': ['watchPressure'],
+  './jobs/schedule.ts': ['startJobs'],
+  './watchdog.ts': ['startWatchdog'],
+  'node:timers/promises': ['setTimeout'],
+};
+
+const SCRIPT = `
+  import { registerHooks } from 'node:module';
+  const stubs = ${JSON.stringify(STUBS)};
+  const part = { close: async () => {}, stop: async () => {}, limiter: 'the limiter', storage: 'the storage', links: 'the links' };
+  globalThis.call = (name, args) => {
+    console.log(JSON.stringify({ [name]: args }, (_key, value) => (value === part ? undefined : value)));
+    return name === 'greeting' ? '' : name === 'migrateDatabase' || name === 'listen' ? undefined : part;
+  };
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier in stubs && context.parentURL.endsWith('/src/server.ts')
+        ? { url: 'stub:' + specifier, shortCircuit: true }
+        : next(specifier, context),
+    load: (url, context, next) => {
+      if (!url.startsWith('stub:')) return next(url, context);
+      const functions = stubs[url.slice(5)].map((name) => 'export const ' + name + ' = (...args) => call("' + name + '", args);');
+      const source = functions.join('\\n') + 'export class MigrationError extends Error {}';
+      return { format: 'module', source, shortCircuit: true };
+    },
+  });
+  // Nothing else keeps the process running.
+  setInterval(() => undefined, 1_000);
+  await import(process.cwd() + '/src/server.ts');`;
+
+test('each variable reaches the part of the service that it is for', async () => {
+  const { child, until, output, ended } = startProcess(VARIABLES, [
+    '--import',
+    './src/runtime.js',
+    '--input-type=module',
+    '--eval',
+    SCRIPT,
+  ]);
+  await until('{"greeting"');
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+  const lines = output().trim().split('\n');
+  const calls = Object.assign({}, ...lines.map((line) => JSON.parse(line)));
+  const listening = lines
+    .filter((line) => line.startsWith('{"listen"'))
+    .map((line) => JSON.parse(line).listen);
+  const { DATABASE_URL, DATABASE_DIRECT_URL, DASHBOARD_TOKEN } = VARIABLES;
+  expect(listening).toEqual([
+    [null, { host: '127.0.0.2', port: 21_001 }],
+    [null, { host: '127.0.0.3', port: 21_002 }],
+  ]);
+  expect(calls).toMatchObject({
+    createLogger: ['error'],
+    migrateDatabase: [DATABASE_DIRECT_URL],
+    openDatabase: [{ url: DATABASE_URL, poolSize: 17, maxWaiting: 97, statementTimeout: 4_600 }],
+    openFiles: [readConfig(VARIABLES), 'https://crm.example.com'],
+    createMetrics: [{ dataDir: '/nowhere/data' }],
+    startJobs: [{ url: DATABASE_DIRECT_URL, storage: 'the storage' }],
+    redisLimiter: ['redis://redis.example:3', null],
+    buildApp: [
+      {
+        rateLimit: { limiter: 'the limiter', requestsPerMinute: 6_001 },
+        links: 'the links',
+        trustProxy: '10.0.0.0/8',
+        drainMs: 2_000,
+        mcp: 'write',
+        publisher: { publicUrl: 'https://crm.example.com', contact: 'help@example.com' },
+      },
+    ],
+    buildDashboardApp: [
+      {
+        token: DASHBOARD_TOKEN,
+        storage: 'the storage',
+        links: 'the links',
+        trustProxy: '10.0.0.0/8',
+        drainMs: 2_000,
+        publisher: { contact: 'help@example.com' },
+      },
+    ],
+    setTimeout: [2_001],
+  });
+  expect(calls).not.toHaveProperty('startEmbeddedPostgres');
+  expect(calls).not.toHaveProperty('memoryLimiter');
+  expect(Object.keys(VARIABLES)).toEqual(Object.keys(Environment.shape));
+});
+
+/** A default that opens something has a reason. */
+const DEFAULTS: [name: string, value: unknown, reason: string][] = [
+  ['HOST', '0.0.0.0', 'a container publishes what it should; every request needs a key'],
+  ['PORT', 3_000, 'the port of the contract'],
+  ['DATABASE_POOL_SIZE', 16, 'a tenth of the connections of PostgreSQL'],
+  ['DATABASE_QUEUE_SIZE', 96, 'bounded'],
+  ['DATABASE_TIMEOUT_MS', 4_500, 'bounded'],
+  ['DATA_DIR', '.data', 'beside the program'],
+  ['RATE_LIMIT_PER_MINUTE', 6_000, 'a limit; 0 would be none'],
+  ['FILE_STORAGE', 'disk', 'nothing leaves the machine'],
+  ['SIGNED_URL_TTL_SECONDS', 300, 'a link opens a file for whoever has it'],
+  ['MCP', 'read', 'an agent writes only where the operator says so'],
+  ['LOG_LEVEL', 'info', 'no line has a part of a request'],
+  ['TRUST_PROXY', false, 'anyone can send X-Forwarded-For'],
+  ['DASHBOARD_HOST', '127.0.0.1', 'one token opens all organizations; /metrics and /readyz need none'],
+  ['DASHBOARD_PORT', 3_001, 'beside the API'],
+];
+
+test('each default is the one that its reason allows; without DASHBOARD_TOKEN there is none', () => {
+  const defaults = Object.fromEntries(DEFAULTS.map(([name, value]) => [name, value]));
+  expect(Environment.parse({})).toEqual(defaults);
+});
