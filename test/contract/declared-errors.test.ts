@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { issueApiKey, rotateApiKey } from '../../src/api-keys/repository.ts';
-import { type ErrorCode, errorCodes, statusOf } from '../../src/contract/errors.ts';
+import { type ErrorCode, errorCodes, REJECTIONS, statusOf } from '../../src/contract/errors.ts';
 import { type Database, parseJson } from '../../src/db/index.ts';
 import { closeOrganization } from '../../src/organizations/repository.ts';
 import { eraseCustomer } from '../../src/person/erase.repository.ts';
@@ -111,10 +111,7 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
     return response.status === 403 ? response : send({ key: await issue('catalog') });
   },
   INTERNAL_ERROR: (send) => send({ databaseError: new TypeError('a mistake in the service') }),
-  SERVICE_UNAVAILABLE: (send) =>
-    send({
-      databaseError: Object.assign(new Error('refused'), { code: 'ECONNREFUSED', syscall: 'connect' }),
-    }),
+  SERVICE_UNAVAILABLE: (send) => send({ databaseError: REJECTIONS.full }),
   ORGANIZATION_NOT_FOUND: (send) => send({ ids: { organizationId: randomUUID() } }),
   ORGANIZATION_CLOSED: async (send) => {
     const { id, scope } = await service.agency();
@@ -194,7 +191,7 @@ const failing = (db: Database): Database =>
   new Proxy(db, {
     get: (target, verb) => {
       if (verb === 'for') return (id: string) => failing(target.for(id) as Database);
-      const fails = databaseError !== undefined && verb !== 'rejection';
+      const fails = databaseError !== undefined;
       return fails ? () => Promise.reject(databaseError) : Reflect.get(target, verb);
     },
   });

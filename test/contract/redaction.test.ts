@@ -155,7 +155,7 @@ test('the logged errors of PostgreSQL have their SQLSTATE, and none of the data 
   expect(errors.map(({ err }) => err.sqlState)).toEqual(['23514', '22P02', '22001']);
   for (const { err, requestId } of errors) {
     expect(Object.keys(err).sort()).toEqual(
-      ['message', 'sqlState', 'stack', 'type', ...(err.constraint ? ['constraint'] : [])].sort(),
+      ['message', 'sqlState', 'stack', 'statement', 'type', ...(err.constraint ? ['constraint'] : [])].sort(),
     );
     expect(requestId).toMatch(/^[\w-]{36}$/);
   }

@@ -74,11 +74,12 @@ test('a statement has a condition on the organization for each of its tables, ex
 const SHARING = [
   'customers.list contact',
   'customers.list_records contact',
+  'customers.list_records contact archived',
   'organizations.state',
-  'quotes.list_archived token',
   'quotes.list_records token',
-  'team_members.list_archived userId',
+  'quotes.list_records token archived',
   'team_members.list_records userId',
+  'team_members.list_records userId archived',
 ];
 
 test('a read that shares a connection gets one record, or is one of these', () => {
