@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { customerRecord } from '../src/customers/archived.repository.ts';
+import { customerRecord } from '../src/customers/repository.ts';
 import { scopeTo } from '../src/db/index.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { ORPHAN_AGE_MS, sweepFiles } from '../src/jobs/sweep-files.ts';

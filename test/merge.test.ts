@@ -200,3 +200,48 @@ test.each(['into', 'from'] as const)(
     expect(await findDrift(service, agency)).toEqual([]);
   },
 );
+
+test('in a storm of merges, erasures, imports, delivery reports and quotes that move, no write fails', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  const storm = async (round: number) => {
+    const [ana, eva, other] = await Promise.all([1, 2, 3].map(() => customer(agency)));
+    const contact = `+5255${10_000_000 + round}`;
+    const leads = await Promise.all(
+      [ana, ana, other].map(({ id }) => opportunity(agency, { customerId: id, title: 'Oaxaca' })),
+    );
+    const offers = await Promise.all(leads.map(({ id }) => quote(agency, { opportunityId: id })));
+    const chat = { channel: 'whatsapp', contact, contactName: 'Ana', customerId: ana.id };
+    const chats = [await conversation(agency, chat), await conversation(agency, chat)];
+    const sent = (index: number) => ({
+      id: randomUUID(),
+      content: 'Hola',
+      direction: 'outbound',
+      messageType: 'text',
+      delivery: { providerMessageId: `wamid.${round}.${index}` },
+    });
+    const imports = () =>
+      chats.map(({ id }) =>
+        call.post(`/conversations/${id}/messages`, { data: [sent(0), sent(1), sent(2)] }),
+      );
+    await Promise.all(imports());
+    const replies = await Promise.all([
+      ...offers.map(({ id }, index) =>
+        call.put(`/quotes/${id}`, {
+          title: 'Oaxaca',
+          status: 'draft',
+          opportunityId: leads[(index + 1) % leads.length]?.id,
+        }),
+      ),
+      ...imports(),
+      merge(agency, eva, ana),
+      ...[0, 1, 2].map((index) => call.patch(`/deliveries/wamid.${round}.${index}`, { status: 'read' })),
+      ...leads.map(({ id }) => call.patch(`/opportunities/${id}`, { customerId: other.id })),
+      call.post(`/customers/${(round % 2 ? ana : other).id}/erase`),
+      ...imports(),
+    ]);
+    for (const { status, text } of replies) expect(status, text).toBeLessThan(500);
+  };
+  for (const first of [0, 6]) await Promise.all([0, 1, 2, 3, 4, 5].map((index) => storm(first + index)));
+  expect(await findAllDrift(service, agency)).toEqual([]);
+});

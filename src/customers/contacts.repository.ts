@@ -11,13 +11,13 @@ import {
 import { ApiError } from '../contract/errors.ts';
 import {
   activeCustomers,
-  ContactTaken,
   contains,
   conversations,
   customerContactKeys,
   customers,
   type Filter,
   inTransaction,
+  LostRace,
   lockRows,
   newId,
   type OrganizationScope,
@@ -121,15 +121,20 @@ const ownersStatement = prepared(
     order by place`,
 );
 
-/** @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have these contacts */
+/**
+ * For a write that a trigger has dropped.
+ * @param name prefix of error paths
+ * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have these contacts; LostRace if there is none (any more): the next
+ * attempt can succeed
+ */
 export async function rejectTaken(
   { db, organizationId }: OrganizationScope,
   id: string,
   contactKeys: readonly string[],
   name: string,
-): Promise<void> {
+): Promise<never> {
   const owners = await db.read(ownersStatement, { organizationId, id, contactKeys });
-  if (owners.length === 0) return;
+  if (owners.length === 0) throw new LostRace('Somebody else had a contact, or a conversation with it.');
   const taken = owners.map(({ place, customerId }) => ({ path: `${name}[${place}]`, customerId }));
   throw new ApiError('CUSTOMER_CONTACT_CONFLICT', taken);
 }
@@ -154,8 +159,7 @@ export const lockUnlinkedThreads = (
 /**
  * Runs a write that claims contacts for the customer. It does not wait for locked conversations; if it meets one, the next attempt
  * locks them first.
- * @param write throws ContactTaken if nothing was written
- * @param name prefix of error paths
+ * @param write throws LostRace if a trigger has dropped it
  * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have the contacts
  */
 export function claimContacts<Result>(
@@ -163,22 +167,18 @@ export function claimContacts<Result>(
   id: string,
   contactKeys: readonly string[],
   write: (scope: OrganizationScope) => Promise<Result>,
-  name = 'body.contacts',
 ): Promise<Result> {
   const attempt = (within: OrganizationScope): Promise<Result> =>
-    write(within).catch(async (error) => {
-      if (error instanceof ContactTaken) await rejectTaken(within, id, contactKeys, name);
+    write(within).catch((error) => {
+      if (error instanceof LostRace) return rejectTaken(within, id, contactKeys, 'body.contacts');
       throw error;
     });
-  const attemptUnderLocks = () =>
-    inTransaction(scope, async (within) => {
+  return attempt(scope).catch((error) => {
+    // A transaction (with If-Match) begins again, and locks them before the customer.
+    if (!(error instanceof LostRace) || scope.db.attempt !== undefined) throw error;
+    return inTransaction(scope, async (within) => {
       await lockUnlinkedThreads(within, contactKeys);
       return attempt(within);
     });
-  if ((scope.db.attempt ?? 0) > 1) return attemptUnderLocks();
-  return attempt(scope).catch((error) => {
-    // A transaction holds the locks of its first attempt until it begins again.
-    if (error instanceof ContactTaken && scope.db.attempt === undefined) return attemptUnderLocks();
-    throw error;
   });
 }

@@ -1,6 +1,6 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { json } from '../openapi/responses.ts';
-import { customerRecord } from './archived.repository.ts';
+import { customerRecord } from './repository.ts';
 import type { CustomerView } from './routes.ts';
 import { CustomerParams, CustomerRecord, CustomerRecordListQuery } from './schema.ts';
 

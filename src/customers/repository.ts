@@ -1,10 +1,10 @@
-import { getTableName, sql } from 'drizzle-orm';
+import { getTableName, type Placeholder, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { ApiError } from '../contract/errors.ts';
 import {
   activeCustomers,
+  archivedOf,
   as,
-  ContactTaken,
   changeFilters,
   columnsOf,
   customerName,
@@ -14,15 +14,19 @@ import {
   defineGet,
   defineList,
   defineLockedGet,
+  defineRestore,
   defineUpdate,
+  equals,
   erasures,
   fieldsOf,
   hasEntry,
   type IdempotencyKey,
+  inTransaction,
   isId,
   isoTime,
   type Json,
   keyIs,
+  LostRace,
   newestFirst,
   newId,
   type OrganizationScope,
@@ -39,9 +43,11 @@ import {
 import {
   claimContacts,
   contactColumns,
+  contactKeysIn,
   keyOfContact,
   lockUnlinkedThreads,
   ofContacts,
+  rejectTaken,
   search,
 } from './contacts.repository.ts';
 import {
@@ -50,6 +56,7 @@ import {
   type CustomerCreate,
   CustomerFilters,
   CustomerRecord,
+  CustomerRecordFilters,
   CustomerUpdate,
 } from './schema.ts';
 
@@ -149,7 +156,7 @@ function defineCustomers<T extends Customer>(view: View<T>, name = getTableName(
       return claimContacts(scope, id, columns.contactKeys, async (within) => {
         const body = await patch(within, id, { ...input, ...columns });
         const stored = parseJson(body).contacts.map(keyOfContact);
-        if (stored.join() !== columns.contactKeys.join()) throw new ContactTaken();
+        if (stored.join() !== columns.contactKeys.join()) throw new LostRace('A trigger kept the contacts.');
         return body;
       });
     },
@@ -172,3 +179,51 @@ export const getCustomerRecord = defineGet(storedOf(customerRecordView), 'custom
 export const archiveCustomer = withMergedHint(
   defineArchive<ArchivedCustomer>(activeCustomers, { id: customers.id, archived: sql`true` }),
 );
+
+const listRecords = defineList(customerRecordView, {
+  ...customerLists,
+  name: 'customers.list_records',
+  query: CustomerRecordFilters,
+  filters: {
+    ...customerLists.filters,
+    // Archived customers have no rows of contact keys.
+    archivedContact: {
+      where: ($: Placeholder) => sql`${customers.contactKeys} &&
+        array(select concat(type, ' ', key) from json_each_text(${$}::json) as sent(type, key))`,
+      value: contactKeysIn,
+    },
+    mergedInto: equals(customers.mergedInto),
+  },
+  archived: archivedOf(customers),
+});
+
+const lockCustomerRecord = defineLockedGet(storedOf(customerRecordView), 'customers.get_stored');
+const restoreArchived = defineRestore(customerRecordView);
+
+/**
+ * Restores an archived customer with its contacts.
+ * @throws CUSTOMER_NOT_FOUND, CUSTOMER_NOT_ARCHIVED, CUSTOMER_ERASED, CUSTOMER_MERGED,
+ * CUSTOMER_CONTACT_CONFLICT
+ */
+async function restoreCustomer(scope: OrganizationScope, id: string): Promise<Json<CustomerRecord>> {
+  const contactKeys = parseJson(await getCustomerRecord(scope, id)).contacts.map(keyOfContact);
+  return inTransaction(scope, async (within) => {
+    await lockUnlinkedThreads(within, contactKeys);
+    // Under the lock: a merge or an erasure is seen, or waits.
+    const { archivedAt, erasedAt, mergedInto } = parseJson(await lockCustomerRecord(within, id));
+    if (archivedAt === null) throw new ApiError('CUSTOMER_NOT_ARCHIVED');
+    if (erasedAt !== null) throw new ApiError('CUSTOMER_ERASED');
+    if (mergedInto !== null) throw new ApiError('CUSTOMER_MERGED', { mergedInto });
+    return (await restoreArchived(within, id)) ?? rejectTaken(within, id, contactKeys, 'contacts');
+  });
+}
+
+/** Customers of the dashboard, archived or not. */
+export const customerRecord = {
+  ...activeCustomerRecord,
+  get: getCustomerRecord,
+  list: (scope: OrganizationScope, { contact, ...query }: Parameters<typeof listRecords>[1]) =>
+    listRecords(scope, { ...query, [query.archived ? 'archivedContact' : 'contact']: contact }),
+  archive: archiveCustomer,
+  restore: restoreCustomer,
+};

@@ -61,10 +61,6 @@ const lockOpportunitiesStatement = unprepared('customers.lock_opportunities', ($
   lockRows(opportunities, opportunitiesOf($)),
 );
 
-const lockQuotesStatement = unprepared('customers.lock_quotes', ($: Params<Person>) =>
-  lockRows(quotes, quotesOf($)),
-);
-
 /** Whoever names one of the customers waits: see the trigger `follow_merge`. */
 const lockCustomersStatement = unprepared('customers.lock_records', ($: Params<Ids>) =>
   qb
@@ -223,7 +219,6 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Era
       const person = await findPerson(within, id);
       const locked = await db.write(lockThreadsStatement, person);
       await db.write(lockOpportunitiesStatement, person);
-      await db.write(lockQuotesStatement, person);
       const records = { organizationId, ids: person.customers };
       await db.write(lockCustomersStatement, records);
       if (!isDeepStrictEqual(await findPerson(within, id), person))

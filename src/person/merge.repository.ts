@@ -12,7 +12,6 @@ import { CUSTOMER_BOUNDS, type CustomerRecord } from '../customers/schema.ts';
 import {
   activeCustomers,
   as,
-  ContactTaken,
   columnList,
   conversations,
   customers,
@@ -150,8 +149,7 @@ async function merge(within: OrganizationScope, id: string, from: string): Promi
   const [bounded] = await db.write(mergeStatement, both);
   if (!bounded) {
     const { contacts } = parseJson(await getCustomerRecord(within, from));
-    await rejectTaken(within, id, contacts.map(keyOfContact), 'from.contacts');
-    throw new ContactTaken();
+    return rejectTaken(within, id, contacts.map(keyOfContact), 'from.contacts');
   }
   checkBounds(bounded);
   for (const { move } of ofFrom) await db.write(move, both);

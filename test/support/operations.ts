@@ -493,7 +493,7 @@ const LISTED: Record<string, Partial<List>> = {
 const EXPORTED: Record<string, any> = Object.assign(
   {},
   ...(await Promise.all(
-    globSync('src/*/{repository,archived.repository,schema}.ts', {
+    globSync('src/*/{repository,schema}.ts', {
       cwd: new URL('../../', import.meta.url),
     }).map((file) => import(`../../${file}`)),
   )),

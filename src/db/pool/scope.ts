@@ -25,13 +25,6 @@ export type Queries = {
 /** A concurrent write won, and this one wrote nothing: the next attempt can succeed. */
 export class LostRace extends Error {}
 
-/** A trigger wrote nothing, because another customer has a contact, or a conversation with it is locked. */
-export class ContactTaken extends LostRace {
-  constructor() {
-    super('Another customer has a contact, or a conversation with it is locked.');
-  }
-}
-
 export type Caller = {
   /** Whether the client has disconnected: what still waits for a slot is not begun. */
   isGone: () => boolean;

@@ -1,6 +1,6 @@
 import { and, getTableName, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import { ContactTaken, type OrganizationScope, type Queries } from '../pool/scope.ts';
+import { LostRace, type OrganizationScope, type Queries } from '../pool/scope.ts';
 import {
   type Columns,
   columnList,
@@ -57,7 +57,7 @@ export function defineLockedGet<T>(view: View<T>, name?: string): Get<T> {
   };
 }
 
-/** The function throws KeyInUse, and ContactTaken if a trigger drops the record. */
+/** The function throws KeyInUse, and LostRace if a trigger drops the record. */
 export function defineCreate<T, Name extends string>(
   view: View<T>,
   columns: Columns<Name>,
@@ -85,7 +85,7 @@ export function defineCreate<T, Name extends string>(
     const [row] = key
       ? [await writeOnce(scope, onceStatement, { ...values, ...key })]
       : await db.write(statement, values);
-    if (!row?.body) throw new ContactTaken();
+    if (!row?.body) throw new LostRace('A trigger dropped the record.');
     return row.body;
   };
 }
