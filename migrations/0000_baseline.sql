@@ -625,22 +625,30 @@ create trigger conversations_touch before update on conversations
 create trigger conversations_customer before insert or update of customer_id, channel, contact_key on conversations
   for each row execute function public.follow_merge();
 --> statement-breakpoint
--- A conversation with a new contact and without a customer gets the active customer that has the contact. Without one, it holds the lock
--- of the contact until it is committed; the customer that claims the contact next finds it. Fires before conversations_customer.
+-- A write of a conversation's contact that names no customer gives it the active one that has the contact; without one, that which
+-- it had, or that of the thread that it continues. The nil id names nobody. Without an active customer, the write holds the lock of
+-- the contact until it is committed; the customer that claims the contact next finds it. Fires before conversations_customer.
 create function public.find_customer() returns trigger language plpgsql as $$
 begin
-  if new.customer_id is not null or new.contact_key is null
-    or row(old.channel, old.contact_key) is not distinct from row(new.channel, new.contact_key)
-  then
+  if new.customer_id = '00000000-0000-0000-0000-000000000000' then
+    new.customer_id := null;
+    return new;
+  elsif new.customer_id is not null then
     return new;
   end if;
   for attempt in 1 .. 2 loop
+    exit when new.contact_key is null;
     select customer_id into new.customer_id from public.customer_contact_keys
     where organization_id = new.organization_id and contact_key = new.contact_key and identifier_type = new.channel;
     exit when found;
     perform pg_advisory_xact_lock_shared(hashtext(new.organization_id::text),
       hashtext(concat(new.channel, ' ', new.contact_key)) % 1024);
   end loop;
+  new.customer_id := coalesce(new.customer_id, old.customer_id);
+  if new.customer_id is null and new.rotated_from is not null and tg_op = 'INSERT' then
+    select customer_id into new.customer_id from public.conversations
+    where organization_id = new.organization_id and id = new.rotated_from;
+  end if;
   return new;
 end $$;
 --> statement-breakpoint
@@ -760,6 +768,7 @@ create table whatsapp_messages (
   provider_message_id text,
   delivery_status text,
   delivery_status_at timestamptz(3),
+  delivery_assumed_at timestamptz(3),
   template_name text,
   constraint whatsapp_messages_pkey primary key (organization_id, conversation_id, id),
   constraint whatsapp_messages_conversation_fkey foreign key (organization_id, conversation_id) references conversations (organization_id, id)
@@ -800,6 +809,72 @@ create trigger whatsapp_messages_size before insert or update of content on what
 --> statement-breakpoint
 create trigger channel_messages_size before insert or update of content on channel_messages
   for each row when (octet_length(new.content) > 10922) execute function public.bound_message();
+--> statement-breakpoint
+-- Creates or replaces messages in the store of the conversation's channel, and dates its chain, in one call: each statement sees what
+-- was committed before the locks. `stores` are those that have columns for the sent delivery; in another one, nothing is written.
+-- `arrival` is in nanoseconds: the lock of the chain orders the calls, and places add less than a microsecond. `updated_at` moves even
+-- if the latest timestamp stays.
+create function public.write_messages(organization uuid, conversation uuid, messages json, stores text[], out store text, out inserted integer)
+  language plpgsql as $$
+declare
+  chain uuid;
+  changed integer;
+  arrived bigint;
+begin
+  select chain_id into chain from public.conversations where organization_id = organization and id = conversation;
+  perform from public.conversations where organization_id = organization and id = chain for no key update;
+  select case when channel = 'whatsapp' then 'whatsapp' else 'others' end into store
+  from public.conversations where organization_id = organization and id = conversation for no key update;
+  if store is null or store <> all (stores) then
+    return;
+  end if;
+  arrived := extract(epoch from clock_timestamp()) * 1e9;
+  if store = 'whatsapp' then
+    with written as (
+      insert into public.whatsapp_messages as stored (organization_id, conversation_id, id, arrival,
+        content, direction, message_type, sender_name, created_at, provider_message_id, delivery_status, delivery_status_at, template_name)
+      select organization, conversation, id, arrived + ordinality, content, direction, message_type, sender_name,
+        coalesce(created_at, (select created_at from public.whatsapp_messages
+          where organization_id = organization and conversation_id = conversation and id = sent.id), now()),
+        provider_message_id, delivery_status, delivery_status_at, template_name
+      from json_populate_recordset(null::public.whatsapp_messages, messages) with ordinality as sent order by id
+      on conflict (organization_id, conversation_id, id) do update set
+        (content, direction, message_type, sender_name, created_at, provider_message_id, delivery_status, delivery_status_at, template_name) =
+        (excluded.content, excluded.direction, excluded.message_type, excluded.sender_name, excluded.created_at, excluded.provider_message_id, excluded.delivery_status, excluded.delivery_status_at, excluded.template_name)
+        where row(stored.content, stored.direction, stored.message_type, stored.sender_name, stored.created_at, stored.provider_message_id, stored.delivery_status, stored.delivery_status_at, stored.template_name)
+          is distinct from row(excluded.content, excluded.direction, excluded.message_type, excluded.sender_name, excluded.created_at, excluded.provider_message_id, excluded.delivery_status, excluded.delivery_status_at, excluded.template_name)
+      returning xmax = 0 as is_new)
+    select count(*), count(*) filter (where is_new) into changed, inserted from written;
+  else
+    with written as (
+      insert into public.channel_messages as stored (organization_id, conversation_id, id, arrival,
+        content, direction, message_type, sender_name, created_at, provider_name, external_id, subject)
+      select organization, conversation, id, arrived + ordinality, content, direction, message_type, sender_name,
+        coalesce(created_at, (select created_at from public.channel_messages
+          where organization_id = organization and conversation_id = conversation and id = sent.id), now()),
+        provider_name, external_id, subject
+      from json_populate_recordset(null::public.channel_messages, messages) with ordinality as sent order by id
+      on conflict (organization_id, conversation_id, id) do update set
+        (content, direction, message_type, sender_name, created_at, provider_name, external_id, subject) =
+        (excluded.content, excluded.direction, excluded.message_type, excluded.sender_name, excluded.created_at, excluded.provider_name, excluded.external_id, excluded.subject)
+        where row(stored.content, stored.direction, stored.message_type, stored.sender_name, stored.created_at, stored.provider_name, stored.external_id, stored.subject)
+          is distinct from row(excluded.content, excluded.direction, excluded.message_type, excluded.sender_name, excluded.created_at, excluded.provider_name, excluded.external_id, excluded.subject)
+      returning xmax = 0 as is_new)
+    select count(*), count(*) filter (where is_new) into changed, inserted from written;
+  end if;
+  if changed > 0 then
+    update public.conversations as dated set
+      updated_at = updated_at + interval '1 ms',
+      message_count = message_count + case when id = conversation then inserted else 0 end,
+      last_message_at = (
+        select max(greatest(
+          (select max(created_at) from public.whatsapp_messages where organization_id = organization and conversation_id = thread.id),
+          (select max(created_at) from public.channel_messages where organization_id = organization and conversation_id = thread.id)))
+        from public.conversations as thread
+        where thread.organization_id = organization and thread.chain_id = chain and (thread.id = dated.id or dated.continued_by is null))
+    where organization_id = organization and chain_id = chain and (id = conversation or continued_by is null);
+  end if;
+end $$;
 --> statement-breakpoint
 create table quotes (
   organization_id uuid not null,

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import type { OrganizationScope } from '../src/db/index.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { findAllDrift, findDrift } from './support/drift.ts';
+import { overlap } from './support/races.ts';
 import { conversation, customer, message } from './support/records.ts';
 
 const { service, dashboard } = useDashboard();
@@ -124,48 +126,110 @@ const INCONSISTENT_THREADS = `
       select max(m.created_at) from whatsapp_messages m join chain other on other.id = m.conversation_id
       where m.organization_id = $1 and other.root = chain.root and (c.continued_by is null or other.id = c.id)))`;
 
-test('a chain never forks, however many requests link, unlink and write at once', async () => {
-  const { agency, ids, put, putMessage } = await newThreads(8);
-  // Every thread to every other, in an order that mixes them, with messages in between.
-  const pairs = ids.flatMap((to, x) => ids.map((from, y) => ({ to, from, order: (x * 5 + y * 3) % 7 })));
-  const mixed = pairs.sort((one, other) => one.order - other.order);
-  // The second message of a thread is corrected again and again, to earlier and later timestamps.
-  const write = ({ to, from, order }: (typeof pairs)[number]) => [
-    put(to, { rotatedFrom: order === 3 ? null : from }),
-    putMessage(to, randomUUID(), '2023-06-01T00:00:00Z'),
-    putMessage(to, to, `202${order}-01-01T00:00:00Z`),
-  ];
-  // Batches, so that no request waits longer than its timeout.
-  const responses = [];
-  for (let start = 0; start < mixed.length; start += 20)
-    responses.push(...(await Promise.all(mixed.slice(start, start + 20).flatMap(write))));
-  expect([...new Set(responses.map(({ status }) => status))].sort()).toEqual([200, 201, 400]);
+test('a chain never forks, however many requests continue it and write to it at once', async () => {
+  const { agency, ids, put, putMessage } = await newThreads(1);
+  for (let round = 0; round < 6; round += 1) {
+    const newest = ids.at(-1) ?? '';
+    // Ids of any order: a lock of the first thread comes before those of the others.
+    const next = Array.from({ length: 4 }, () => randomUUID());
+    const responses = await Promise.all([
+      ...next.map((id) => put(id, { rotatedFrom: newest })),
+      ...ids.flatMap((id) => [
+        putMessage(id, randomUUID(), `202${round}-06-01T00:00:00Z`),
+        // A message that is corrected again and again, to earlier and later timestamps.
+        putMessage(id, id, `202${(round * 3) % 7}-01-01T00:00:00Z`),
+        put(id, { language: `es-${round}` }),
+      ]),
+    ]);
+    const created = next.filter((_id, index) => responses[index]?.status === 201);
+    const others = responses.slice(next.length);
+    expect(created).toHaveLength(1);
+    expect(responses.filter(({ status }) => status === 400)).toHaveLength(next.length - 1);
+    expect([...new Set(others.map(({ status }) => status))].every((status) => status < 300)).toBe(true);
+    ids.push(...created);
+  }
   expect(await service.query(INCONSISTENT_THREADS, [agency.id])).toEqual([]);
   expect(await findDrift(service, agency)).toEqual([]);
-});
-
-test('a thread that leaves its chain leaves the latest timestamp of the others to the one before it', async () => {
-  const { agency, ids, put, putMessage } = await newThreads(3);
-  const [first = '', second = '', third = ''] = ids;
-  await put(second, { rotatedFrom: first });
-  await put(third, { rotatedFrom: second });
-  const days = ['2026-03-01', '2026-02-01', '2026-01-01'].map((day) => `${day}T00:00:00.000Z`);
-  for (const [index, id] of ids.entries()) await putMessage(id, randomUUID(), days[index]);
-  await put(third);
   const { data } = (await agency.get('/v1/conversations')).body;
-  expect(data).toMatchObject([
-    { id: second, lastMessageAt: days[0] },
-    { id: third, lastMessageAt: days[2] },
-  ]);
+  expect(data.map(({ id }: { id: string }) => id)).toEqual([ids.at(-1)]);
 });
 
-test('a PUT without customerId keeps the customer of the conversation, and with another contact does not', async () => {
+test('rotatedFrom is written once, with the thread: another value is rejected, the same or none changes nothing', async () => {
+  const { agency, ids, put } = await newThreads(2);
+  const [first = '', other = ''] = ids;
+  const id = randomUUID();
+  const created = await put(id, { rotatedFrom: first });
+  const { patch, put: putTo } = dashboard.of(agency);
+  const rejected = (message: string) => ({
+    status: 400,
+    body: { error: { details: [{ path: 'body.rotatedFrom', message }] } },
+  });
+  const fixed = rejected('cannot be changed after it was first set');
+  const isContinued = rejected('is already continued by another thread');
+  for (const rotatedFrom of [other, null, id]) {
+    expect(await put(id, { rotatedFrom })).toMatchObject(fixed);
+    expect(await patch(`/conversations/${id}`, { rotatedFrom })).toMatchObject(fixed);
+  }
+  // Neither a fork, nor a circle, nor a chain that is written from its end.
+  expect(await put(randomUUID(), { rotatedFrom: first })).toMatchObject(isContinued);
+  expect(await put(first, { rotatedFrom: id })).toMatchObject(fixed);
+  const [before, after] = [randomUUID(), randomUUID()];
+  expect((await put(after, { rotatedFrom: before })).status).toBe(400);
+  expect((await put(after, { rotatedFrom: after })).status).toBe(400);
+  for (const again of [{ rotatedFrom: first.toUpperCase() }, {}])
+    expect(await put(id, again)).toMatchObject({ status: 200, body: created.body });
+  expect((await patch(`/conversations/${first}`, { rotatedFrom: null })).status).toBe(200);
+  expect(
+    (
+      await putTo(`/conversations/${first}`, {
+        channel: 'whatsapp',
+        contact: '+5215512345678',
+        rotatedFrom: null,
+      })
+    ).status,
+  ).toBe(200);
+});
+
+test('a next thread that is written while messages arrive has the timestamp of the latest one', async () => {
+  const { agency, ids, put, putMessage } = await newThreads(1);
+  const [first = ''] = ids;
+  const write = (scope: OrganizationScope) =>
+    message({ ...agency, scope }, first, { createdAt: '2026-10-01T10:00:00Z' });
+  const rotate = (id: string) => (scope: OrganizationScope) =>
+    conversation({ ...agency, scope }, { rotatedFrom: first }, id);
+  const [one, two] = [randomUUID(), randomUUID()];
+  await overlap(service, agency, write, rotate(one));
+  expect(await service.query(INCONSISTENT_THREADS, [agency.id])).toEqual([]);
+  const rotateAgain = (scope: OrganizationScope) =>
+    conversation({ ...agency, scope }, { rotatedFrom: one }, two);
+  await overlap(service, agency, rotateAgain, (scope) =>
+    message({ ...agency, scope }, first, { createdAt: '2026-10-02T10:00:00Z' }),
+  );
+  await putMessage(one, randomUUID(), '2026-10-03T10:00:00Z');
+  expect((await put(two)).body.lastMessageAt).toBe('2026-10-03T10:00:00.000Z');
+  expect(await service.query(INCONSISTENT_THREADS, [agency.id])).toEqual([]);
+});
+
+test('a conversation keeps its customer when its contact changes, unless another customer has the contact', async () => {
   const { agency, ids, put } = await newThreads(1);
   const [id = ''] = ids;
-  const { id: customerId } = await customer(agency);
-  await put(id, { customerId });
-  expect((await put(id)).body.customerId).toBe(customerId);
-  expect((await put(id, { contact: '+5215512345679' })).body.customerId).toBe(null);
+  const { patch } = dashboard.of(agency);
+  const [ana, eva] = [
+    await customer(agency),
+    await customer(agency, { contacts: [{ identifierType: 'whatsapp', identifierValue: '+5215512345670' }] }),
+  ];
+  const customerOf = async (reply: Promise<{ body: { customerId: string } }>) =>
+    (await reply).body.customerId;
+  await put(id, { customerId: ana.id });
+  expect(await customerOf(put(id))).toBe(ana.id);
+  // A number becomes a linked id.
+  for (const contact of ['123456789012345@lid', 'MX.123', '+5215512345679']) {
+    expect(await customerOf(put(id, { contact }))).toBe(ana.id);
+    expect(await customerOf(patch(`/conversations/${id}`, { contact: `${contact}` }))).toBe(ana.id);
+  }
+  expect(await customerOf(patch(`/conversations/${id}`, { contact: '+5215512345670' }))).toBe(eva.id);
+  await put(id, { customerId: ana.id });
+  expect(await customerOf(put(id, { contact: '+5215512345670' }))).toBe(eva.id);
 });
 
 test('a change of channel that races with a first message leaves every message in the store of its channel', async () => {

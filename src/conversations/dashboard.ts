@@ -1,8 +1,11 @@
+import type { FastifyReply } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { keyOnChannel } from '../../rules/contact-key.ts';
 import { ApiError } from '../contract/errors.ts';
-import { type OrganizationScope, toJson } from '../db/index.ts';
+import { type Json, parseJson, toJson } from '../db/index.ts';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
+import { nameIgnored } from '../http/ignored-parameters.ts';
 import { CHANGES_ONLY, orUndefined, REPLACES, uuidParams } from '../http/records.ts';
 import { json } from '../openapi/responses.ts';
 import {
@@ -12,7 +15,6 @@ import {
   updateConversation,
 } from './chains.repository.ts';
 import {
-  getTranscriptRecord,
   lockMessage,
   lockReported,
   putMessage,
@@ -35,6 +37,7 @@ import {
   DeliveryReport,
   ImportedMessages,
 } from './schema.ts';
+import { getTranscriptRecord } from './transcripts.repository.ts';
 
 const params = uuidParams('conversationId');
 
@@ -48,7 +51,23 @@ export const conversationRecords: ConversationView = {
 };
 
 const CHAINS =
-  '`rotatedFrom` joins the thread to the one that it continues; with null, it begins its own chain. A chain cannot fork or form a cycle. The channel of a conversation that has messages cannot change between whatsapp and another.';
+  '`rotatedFrom` is written once, with the thread: it joins the thread to the end of the chain of the one that it continues. The channel of a conversation that has messages cannot change between whatsapp and another.';
+
+/** Without its conversation, a message is not found; a PUT creates it in one. */
+function noMessage(error: unknown): undefined {
+  if (!(error instanceof ApiError) || error.code !== 'MESSAGE_NOT_FOUND') throw error;
+}
+
+/** These contacts are no person's. */
+const GROUP = /@(g\.us|newsletter|broadcast)$/;
+
+/** A WhatsApp contact that has no key finds no customer: X-Ignored-Parameters names it. */
+function nameUnknownContact(reply: FastifyReply, body: Json<ConversationRecord>): Json<ConversationRecord> {
+  const { channel, contact } = parseJson(body);
+  const isUnknown = channel === 'whatsapp' && keyOnChannel(channel, contact) === null && !GROUP.test(contact);
+  if (isUnknown) nameIgnored(reply, ['body.contact']);
+  return body;
+}
 
 export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   app.get(
@@ -83,12 +102,13 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
     },
     async (request, reply) => {
       const id = request.params.conversationId;
-      return putIfMatch(
+      const body = await putIfMatch(
         request,
         reply,
         (scope) => lockConversation(scope, id).catch(orUndefined),
         (scope) => putConversation(scope, id, request.body),
       );
+      return nameUnknownContact(reply, body);
     },
   );
 
@@ -105,10 +125,12 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
         response: { 200: json(ConversationRecord, 'The conversation as it is now.') },
       },
     },
-    async (request) =>
-      ifMatch(request, lockConversation, request.params.conversationId, (scope, id) =>
+    async (request, reply) => {
+      const body = await ifMatch(request, lockConversation, request.params.conversationId, (scope, id) =>
         updateConversation(scope, id, request.body),
-      ),
+      );
+      return request.body.contact === undefined ? body : nameUnknownContact(reply, body);
+    },
   );
   app.put(
     '/conversations/:conversationId/messages/:messageId',
@@ -132,7 +154,7 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
       return putIfMatch(
         request,
         reply,
-        (scope) => lockMessage(scope, conversationId, messageId),
+        (scope) => lockMessage(scope, conversationId, messageId).catch(noMessage),
         (scope) => putMessage(scope, conversationId, messageId, request.body),
       );
     },
@@ -154,13 +176,11 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
     },
     async (request) => {
       const { conversationId, messageId } = request.params;
-      const lock = async (scope: OrganizationScope) => {
-        const stored = await lockMessage(scope, conversationId, messageId);
-        if (!stored) throw new ApiError('MESSAGE_NOT_FOUND', { id: messageId });
-        return stored;
-      };
-      return ifMatch(request, lock, messageId, (scope) =>
-        updateMessage(scope, conversationId, messageId, request.body),
+      return ifMatch(
+        request,
+        (scope, id) => lockMessage(scope, conversationId, id),
+        messageId,
+        (scope, id) => updateMessage(scope, conversationId, id, request.body),
       );
     },
   );
@@ -174,7 +194,7 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
         tags: ['Conversations'],
         summary: 'Report the delivery of a message',
         description:
-          'Sets `delivery.status` and `delivery.statusAt` of the whatsapp message with this `providerMessageId`, as a status webhook reports them. Reports may arrive in any order and more than once: an older one changes nothing.',
+          'Sets `delivery.status` and `delivery.statusAt` of the whatsapp message with this `providerMessageId`, as a status webhook reports them. Reports may arrive in any order and more than once: an older one changes nothing, and of equal timestamps the further status counts (queued, sent, delivered, read, played, failed; an unknown word last).',
         params: z.object({
           providerMessageId: z.string().meta({ maxLength: 255, description: 'The id of the provider.' }),
         }),

@@ -1,13 +1,12 @@
-import { and, eq, getTableName, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableName, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
-import { ApiError, invalid, validationFailed } from '../contract/errors.ts';
+import { ApiError, type FieldError, invalid, validationFailed } from '../contract/errors.ts';
 import { name } from '../contract/fields.ts';
 import {
   as,
   body,
   type Columns,
   channelMessages,
-  columnList,
   columnsOf,
   conversations,
   type Fields,
@@ -19,7 +18,6 @@ import {
   jsonOf,
   jsonRow,
   keyIs,
-  newestThreads,
   type OrganizationScope,
   ofOrganization,
   type Params,
@@ -29,11 +27,10 @@ import {
   qb,
   type RecordKey,
   recordNotFound,
-  sentRows,
   threads,
   whatsappMessages,
 } from '../db/index.ts';
-import { dateChainStatement, holdChainsStatement } from './chains.repository.ts';
+import { lockChainStatement } from './chains.repository.ts';
 import {
   type ConversationMessage,
   ConversationMessageImport,
@@ -48,73 +45,26 @@ import {
 /** Messages have two stores; the channel of the conversation decides which one. */
 
 type MessageTable = typeof whatsappMessages | typeof channelMessages;
-type ThreadKey = { organizationId: string; conversationId: string };
-
-const qualified = (columns: Columns, scope: string): SQL =>
-  sql.join(
-    Object.values(columns).map(({ name }) => sql`${sql.identifier(scope)}.${sql.identifier(name)}`),
-    sql`, `,
-  );
+type MessageKey = RecordKey & { conversationId: string };
 
 /** `delivery`: the columns for what the provider reports. */
 function defineStore(table: MessageTable, delivery: Columns) {
-  const sent: Columns = {
-    ...columnsOf(ConversationMessageImport.omit({ delivery: true }), table),
-    ...delivery,
-  };
-  const { id: _id, createdAt: _createdAt, ...others } = sent;
-  const inserted: Columns = { ...others, createdAt: table.createdAt };
-  const shown = Object.fromEntries(Object.entries(inserted).filter(([field]) => !(field in delivery)));
-  const name = getTableName(table);
-  const ofThread = ($: Params<ThreadKey>) =>
-    and(ofOrganization(table, $), eq(table.conversationId, $.conversationId));
-  const fieldNames = Object.keys(ConversationMessageRecord.shape.delivery.shape);
+  const reported = Object.keys(ConversationMessageRecord.shape.delivery.shape).map((field) => [
+    field,
+    delivery[field] ?? sql`null::text`,
+  ]);
   const fields = fieldsOf(ConversationMessageRecord, table, {
-    delivery: jsonRow(
-      Object.fromEntries(fieldNames.map((field) => [field, delivery[field] ?? sql`null::text`])),
-    ),
+    delivery: jsonRow(Object.fromEntries(reported)),
   });
-
   return {
     table,
     delivery,
     fields,
-
-    /**
-     * Inserts new messages in order, and updates those that differ in what a transcript shows; returns only
-     * these. PostgreSQL sets `xmax` of a row that `on conflict` updates. Without `createdAt`, a message keeps its timestamp, or gets
-     * now. `arrival` is in nanoseconds: the lock of the chain orders statements, and positions add less than a
-     * microsecond.
-     */
-    write: prepared(
-      `${name}.write`,
-      ($: Params<ThreadKey & { messages: string }>) => sql<{ isNew: boolean }>`
-        insert into ${table} (organization_id, conversation_id, id, arrival, ${columnList(inserted)})
-        select ${$.organizationId}::uuid, ${$.conversationId}::uuid, sent.id,
-          extract(epoch from statement_timestamp()) * 1e9 + sent.place, ${qualified(others, 'sent')},
-          coalesce(sent.created_at, (select ${table.createdAt} from ${table} where ${ofThread($)} and ${table.id} = sent.id), now())
-        from ${sentRows(sent, $.messages)} order by sent.place
-        on conflict (organization_id, conversation_id, id) do update
-          set (${columnList(shown)}) = row(${qualified(shown, 'excluded')})
-          where row(${qualified(shown, name)}) is distinct from row(${qualified(shown, 'excluded')})
-        returning xmax = 0 as "isNew"`,
-    ),
-
-    /** Replaces what the provider reports of messages that were there. */
-    deliver: prepared(
-      `${name}.deliver`,
-      ($: Params<ThreadKey & { messages: string }>) => sql`
-        update ${table} set (${columnList(delivery)}) = row(${qualified(delivery, 'sent')})
-        from ${sentRows(sent, $.messages)}
-        where ${ofThread($)} and ${table.id} = sent.id
-          and row(${qualified(delivery, name)}) is distinct from row(${qualified(delivery, 'sent')})`,
-    ),
-
-    get: prepared(`${name}.get`, ($: Params<RecordKey & ThreadKey>) =>
+    get: prepared(`${getTableName(table)}.get`, ($: Params<MessageKey>) =>
       qb
         .select(body(fields))
         .from(table as PgTable)
-        .where(and(ofThread($), eq(table.id, $.id))),
+        .where(and(keyIs(table, $), eq(table.conversationId, $.conversationId))),
     ),
   };
 }
@@ -132,120 +82,135 @@ const stores = {
     subject: channelMessages.subject,
   }),
 };
-type Store = (typeof stores)[keyof typeof stores];
+type StoreName = keyof typeof stores;
+const storeNames = Object.keys(stores) as StoreName[];
+
+type Message = ConversationMessageImport;
+/** The path of a message in the request, by its index. */
+type PathOf = (index: number) => string;
 
 /** Delivery fields that the store has no column for. */
-const misplaced = (store: Store, { delivery }: ConversationMessagePut, path: string) =>
-  Object.entries(delivery ?? {})
-    .filter(([field, value]) => value != null && !(field in store.delivery))
-    .map(([field]) => ({
-      path: `${path}.delivery.${field}`,
-      message: "is not kept for this conversation's channel",
-    }));
+const misplaced = (store: StoreName, messages: readonly Message[], pathOf: PathOf): FieldError[] =>
+  messages.flatMap(({ delivery }, index) =>
+    Object.entries(delivery ?? {})
+      .filter(([field, value]) => value != null && !(field in stores[store].delivery))
+      .map(([field]) => ({
+        path: `${pathOf(index)}.delivery.${field}`,
+        message: "is not kept for this conversation's channel",
+      })),
+  );
 
-const chainIdOf = ($: Params<RecordKey>) =>
-  qb
-    .select(as({ chainId: conversations.chainId }))
-    .from(conversations)
-    .where(keyIs(conversations, $));
+const columnNames = Object.fromEntries(
+  Object.entries({
+    ...columnsOf(ConversationMessageImport.omit({ delivery: true }), whatsappMessages),
+    ...stores.whatsapp.delivery,
+    ...stores.others.delivery,
+  }).map(([field, { name }]) => [field, name]),
+);
 
-type Thread = { id: string; channel: string; chainId: string };
+const toRow = ({ delivery, ...message }: Message): object =>
+  Object.fromEntries(
+    Object.entries({ ...message, ...delivery }).map(([field, value]) => [columnNames[field] ?? field, value]),
+  );
 
-/** The thread and the newest one of its chain, which has the timestamp of the latest message. */
-const lockThreadStatement = prepared('conversations.lock_to_write_messages', ($: Params<RecordKey>) => {
-  const { id, channel, chainId } = conversations;
-  return qb
-    .select(as({ id, channel, chainId }))
-    .from(conversations)
-    .where(
-      and(
-        ofOrganization(conversations, $),
-        eq(chainId, chainIdOf($)),
-        or(eq(id, $.id), newestThreads.visible),
-      ),
-    )
-    .orderBy(id)
-    .for('no key update');
-});
+type Writing = { organizationId: string; conversationId: string; messages: string; stores: StoreName[] };
 
-/** @param pathOfMessage the path of a message in the request, by its index */
+const writeStatement = prepared(
+  'conversations.write_messages',
+  ($: Params<Writing>) => sql<{ store: StoreName | null; inserted: number | null }>`
+    select store, inserted from write_messages(${$.organizationId}, ${$.conversationId}, ${$.messages}, ${$.stores})`,
+);
+
+/** @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store */
 async function writeMessages(
-  scope: OrganizationScope,
-  { id, chainId }: Thread,
-  store: Store,
-  sent: readonly ConversationMessageImport[],
-  pathOfMessage: (index: number) => string,
-): Promise<ImportedMessages> {
-  const { db, organizationId } = scope;
-  const errors = sent.flatMap((message, index) => misplaced(store, message, pathOfMessage(index)));
-  if (errors.length > 0) throw validationFailed(errors);
-  const messages = JSON.stringify(sent.map(({ delivery, ...message }) => ({ ...message, ...delivery })));
-  const values = { organizationId, conversationId: id, messages };
-  const written = await db.write(store.write, values);
-  const inserted = written.filter(({ isNew }) => isNew).length;
-  if (inserted < sent.length) await db.write(store.deliver, values);
-  if (written.length > 0) await db.write(dateChainStatement, { organizationId, id, chainId, inserted });
-  return { inserted, updated: sent.length - inserted };
-}
-
-/** Locks the conversation, and runs `work` on its message store. */
-const underLock = <Result>(
-  scope: OrganizationScope,
-  id: string,
-  work: (scope: OrganizationScope, store: Store, thread: Thread) => Promise<Result>,
-): Promise<Result> =>
-  inTransaction(scope, async (within) => {
-    if (!isId(id)) throw recordNotFound(threads, id);
-    const { organizationId } = within;
-    const [, locked] = await Promise.all([
-      within.db.read(holdChainsStatement, { organizationId }),
-      within.db.write(lockThreadStatement, { organizationId, id }),
-    ]);
-    const thread = locked.find((each) => each.id === id.toLowerCase());
-    if (!thread) throw recordNotFound(threads, id);
-    return work(within, thread.channel === 'whatsapp' ? stores.whatsapp : stores.others, thread);
+  { db, organizationId }: OrganizationScope,
+  conversationId: string,
+  messages: readonly Message[],
+  pathOf: PathOf,
+): Promise<{ store: StoreName; inserted: number }> {
+  const [written] = await db.write(writeStatement, {
+    organizationId,
+    conversationId,
+    messages: JSON.stringify(messages.map(toRow)),
+    stores: storeNames.filter((store) => misplaced(store, messages, pathOf).length === 0),
   });
+  if (!written?.store) throw recordNotFound(threads, conversationId);
+  const { store, inserted } = written;
+  if (inserted === null) throw validationFailed(misplaced(store, messages, pathOf));
+  return { store, inserted };
+}
 
 /**
  * Creates or replaces messages, all or none.
- * @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store
+ * @throws the errors of `writeMessages`
  */
-export const putMessages = (
+export async function putMessages(
   scope: OrganizationScope,
   conversationId: string,
-  messages: readonly ConversationMessageImport[],
-): Promise<ImportedMessages> =>
-  underLock(scope, conversationId, (within, store, thread) =>
-    writeMessages(within, thread, store, messages, (index) => `body.data[${index}]`),
-  );
+  messages: readonly Message[],
+): Promise<ImportedMessages> {
+  const { inserted } = await writeMessages(scope, conversationId, messages, (index) => `body.data[${index}]`);
+  return { inserted, updated: messages.length - inserted };
+}
+
+const messageNotFound = (id: string) => new ApiError('MESSAGE_NOT_FOUND', { id });
 
 /** @throws MESSAGE_NOT_FOUND */
-async function messageIn(
+async function getMessage(
   { db, organizationId }: OrganizationScope,
-  store: Store,
+  store: StoreName,
   conversationId: string,
   id: string,
 ): Promise<Json<ConversationMessageRecord>> {
-  const [row] = await db.read(store.get, { organizationId, conversationId, id });
-  if (!row) throw new ApiError('MESSAGE_NOT_FOUND', { id });
+  const [row] = await db.read(stores[store].get, { organizationId, conversationId, id });
+  if (!row) throw messageNotFound(id);
   return row.body;
 }
 
-/** @throws the errors of `putMessages` */
-export const putMessage = (
+/** @throws the errors of `writeMessages` */
+export async function putMessage(
   scope: OrganizationScope,
   conversationId: string,
   id: string,
   input: ConversationMessagePut,
-): Promise<Put<ConversationMessageRecord>> =>
-  underLock(scope, conversationId, async (within, store, thread) => {
-    const { inserted } = await writeMessages(within, thread, store, [{ ...input, id }], () => 'body');
-    return { created: inserted === 1, body: await messageIn(within, store, conversationId, id) };
-  });
+): Promise<Put<ConversationMessageRecord>> {
+  const { store, inserted } = await writeMessages(scope, conversationId, [{ ...input, id }], () => 'body');
+  return { created: inserted === 1, body: await getMessage(scope, store, conversationId, id) };
+}
+
+const lockThreadStatement = prepared('conversations.lock_thread', ($: Params<RecordKey>) =>
+  qb
+    .select(as({ channel: conversations.channel }))
+    .from(conversations)
+    .where(keyIs(conversations, $))
+    .for('no key update'),
+);
+
+/**
+ * Locks the chain and the conversation.
+ * @throws CONVERSATION_NOT_FOUND
+ */
+async function lockStore({ db, organizationId }: OrganizationScope, id: string): Promise<StoreName> {
+  await db.write(lockChainStatement, { organizationId, id });
+  const [thread] = await db.write(lockThreadStatement, { organizationId, id });
+  if (!thread) throw recordNotFound(threads, id);
+  return thread.channel === 'whatsapp' ? 'whatsapp' : 'others';
+}
+
+/**
+ * Reads the message under the lock of its conversation.
+ * @throws CONVERSATION_NOT_FOUND, MESSAGE_NOT_FOUND
+ */
+export const lockMessage = async (
+  scope: OrganizationScope,
+  conversationId: string,
+  id: string,
+): Promise<Json<ConversationMessageRecord>> =>
+  getMessage(scope, await lockStore(scope, conversationId), conversationId, id);
 
 /**
  * Changes the fields of the body, also single ones of `delivery`.
- * @throws MESSAGE_NOT_FOUND, and the errors of `putMessages`
+ * @throws MESSAGE_NOT_FOUND, and the errors of `writeMessages`
  */
 export const updateMessage = (
   scope: OrganizationScope,
@@ -253,39 +218,55 @@ export const updateMessage = (
   id: string,
   { delivery, ...input }: ConversationMessageUpdate,
 ): Promise<Json<ConversationMessageRecord>> =>
-  underLock(scope, conversationId, async (within, store, thread) => {
-    const stored = parseJson(await messageIn(within, store, conversationId, id));
+  inTransaction(scope, async (within) => {
+    const stored = parseJson(await lockMessage(within, conversationId, id));
     const whole = { ...stored, ...(input as Partial<ConversationMessagePut>) };
     const delivered = delivery === null ? null : { ...stored.delivery, ...delivery };
-    await writeMessages(within, thread, store, [{ ...whole, delivery: delivered }], () => 'body');
-    return messageIn(within, store, conversationId, id);
+    const message = { ...whole, delivery: delivered };
+    const { store } = await writeMessages(within, conversationId, [message], () => 'body');
+    return getMessage(within, store, conversationId, id);
   });
 
 type Reported = { organizationId: string; providerMessageId: string };
+type Report = Reported & { status: string; statusAt: string | null };
 
-const isReported = ($: Params<Reported>): SQL =>
-  sql`${ofOrganization(whatsappMessages, $)} and ${whatsappMessages.providerMessageId} = ${$.providerMessageId}`;
+/** The messages with this provider id, locked in the order of an import. */
+const reported = ($: Params<Reported>): SQL => sql`
+  select * from ${whatsappMessages}
+  where ${ofOrganization(whatsappMessages, $)} and ${whatsappMessages.providerMessageId} = ${$.providerMessageId}
+  order by ${whatsappMessages.conversationId}, ${whatsappMessages.id} for no key update`;
 
-const { deliveryStatus, deliveryStatusAt } = whatsappMessages;
+/** From the first to the last; an unknown status is further. */
+const STATUSES = sql.raw(`'{queued,sent,delivered,read,played,failed}'::text[]`);
 
-/** A report that is older than the stored one, or that was there, changes nothing. */
+const rank = (status: SQLWrapper): SQL => sql`coalesce(array_position(${STATUSES}, ${status}), 7), ${status}`;
+
+const { conversationId, deliveryStatus, deliveryStatusAt, deliveryAssumedAt } = whatsappMessages;
+
+/** A report without a timestamp comes before those with one; of one timestamp the further status counts. So reports have no order. */
 const reportStatement = prepared(
   'whatsapp_messages.report',
-  ($: Params<Reported & { status: string; statusAt: string }>) => sql`
-    update ${whatsappMessages} set delivery_status = ${$.status}, delivery_status_at = ${$.statusAt}::timestamptz
-    where ${isReported($)} and (${deliveryStatusAt} is null or ${deliveryStatusAt} <= ${$.statusAt}::timestamptz)
-      and row(${deliveryStatus}, ${deliveryStatusAt}) is distinct from row(${$.status}::text, ${$.statusAt}::timestamptz(3))`,
+  ($: Params<Report>) => sql<never>`
+    with reported as materialized (${reported($)})
+    update ${whatsappMessages} set delivery_status = ${$.status}, delivery_status_at = coalesce(${$.statusAt}::timestamptz, now()),
+      delivery_assumed_at = case when ${$.statusAt}::timestamptz is null then now() end
+    from reported
+    where ${ofOrganization(whatsappMessages, $)} and ${conversationId} = reported.conversation_id
+      and ${whatsappMessages.id} = reported.id
+      and (${deliveryStatus} is null or row(
+        case when ${deliveryStatusAt} is distinct from ${deliveryAssumedAt} then ${deliveryStatusAt} else '-infinity' end,
+        ${rank(deliveryStatus)}) < row(coalesce(${$.statusAt}::timestamptz(3), '-infinity'), ${rank(sql`${$.status}::text`)}))`,
 );
 
 const reportedStatement = prepared(
   'whatsapp_messages.reported',
   ($: Params<Reported>): SQL<{ body: Json<ConversationMessageRecord> }> => sql`
-    select ${jsonRow(stores.whatsapp.fields)} as body from ${whatsappMessages} where ${isReported($)}
-    order by ${whatsappMessages.createdAt} desc, ${whatsappMessages.arrival} desc limit 1 for no key update`,
+    select ${jsonRow(stores.whatsapp.fields)} as body from (${reported($)}) as ${whatsappMessages}
+    order by ${whatsappMessages.createdAt} desc, ${whatsappMessages.arrival} desc limit 1`,
 );
 
 /**
- * Reads, and in a transaction locks, the message that the provider calls so: a status webhook knows no other id.
+ * Reads, and in a transaction locks, the message with this provider id: a status webhook knows no other id.
  * @throws MESSAGE_NOT_FOUND
  */
 export async function lockReported(
@@ -294,7 +275,7 @@ export async function lockReported(
 ): Promise<Json<ConversationMessageRecord>> {
   const isText = name().safeParse(providerMessageId).success;
   const [row] = isText ? await db.write(reportedStatement, { organizationId, providerMessageId }) : [];
-  if (!row) throw new ApiError('MESSAGE_NOT_FOUND', { id: providerMessageId });
+  if (!row) throw messageNotFound(providerMessageId);
   return row.body;
 }
 
@@ -302,27 +283,18 @@ export async function lockReported(
 export async function reportDelivery(
   scope: OrganizationScope,
   providerMessageId: string,
-  { status, statusAt = new Date().toISOString() }: DeliveryReport,
+  { status, statusAt }: DeliveryReport,
 ): Promise<Json<ConversationMessageRecord>> {
   const { db, organizationId } = scope;
   if (status !== undefined && name().safeParse(providerMessageId).success)
-    await db.write(reportStatement, { organizationId, providerMessageId, status, statusAt });
+    await db.write(reportStatement, {
+      organizationId,
+      providerMessageId,
+      status,
+      statusAt: statusAt ?? null,
+    });
   return lockReported(scope, providerMessageId);
 }
-
-/**
- * Reads the message under the lock of its conversation; undefined if there is none.
- * @throws CONVERSATION_NOT_FOUND
- */
-export const lockMessage = (
-  scope: OrganizationScope,
-  conversationId: string,
-  id: string,
-): Promise<Json<ConversationMessageRecord> | undefined> =>
-  underLock(scope, conversationId, async ({ db, organizationId }, store) => {
-    const [row] = await db.read(store.get, { organizationId, conversationId, id });
-    return row?.body;
-  });
 
 /** A position in a transcript. */
 type Position = { createdAt: string; arrival: string };
@@ -357,7 +329,8 @@ export const fromStores = (fields: object, choose: (table: MessageTable) => SQL)
 
 const chainOf = ($: Params<RecordKey>): SQL => sql`
   select ${conversations.id}, ${conversations.messageCount} from ${conversations}
-  where ${ofOrganization(conversations, $)} and ${conversations.chainId} = ${chainIdOf($)}`;
+  where ${ofOrganization(conversations, $)} and ${conversations.chainId} = (
+    select ${conversations.chainId} from ${conversations} where ${keyIs(conversations, $)})`;
 
 type TranscriptValues = RecordKey & Position & { limit: number };
 

@@ -79,7 +79,7 @@ export async function putIfMatch<T>(
 ): Promise<Json<T>> {
   const named = headers['if-match'];
   const mustCreate = headers['if-none-match'] === '*';
-  const { created, body } = await inTransaction(scope, async (within) => {
+  const checked = async (within: OrganizationScope): Promise<Put<T>> => {
     if (named !== undefined) {
       const stored = await lock(within);
       if (stored === undefined || !namesTag(named, entityTag(stored))) throw noMatch(named);
@@ -87,7 +87,9 @@ export async function putIfMatch<T>(
     const put = await work(within);
     if (mustCreate && !put.created) throw new ApiError('PRECONDITION_FAILED', 'exists');
     return put;
-  });
+  };
+  const isConditional = named !== undefined || mustCreate;
+  const { created, body } = await (isConditional ? inTransaction(scope, checked) : work(scope));
   reply.code(created ? 201 : 200);
   return body;
 }

@@ -11,6 +11,7 @@ import {
   erasures,
   type Ids,
   inTransaction,
+  isFirstThread,
   isAnyOf,
   type Json,
   keyIn,
@@ -46,6 +47,11 @@ import {
 
 /** A person of 100,000 messages and 10,000 conversations takes some seconds. */
 const TIMEOUT_MS = 60_000;
+
+/** No chain gets another thread meanwhile. */
+const lockChainsStatement = unprepared('customers.lock_chains', ($: Params<Person>) =>
+  lockRows(conversations, and(chainsOf($), isFirstThread)),
+);
 
 /** With the newest thread of each chain, which lists show. */
 const lockThreadsStatement = unprepared('customers.lock_threads', ($: Params<Person>) =>
@@ -217,6 +223,7 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Era
     async (within) => {
       const { db, organizationId } = within;
       const person = await findPerson(within, id);
+      await db.write(lockChainsStatement, person);
       const locked = await db.write(lockThreadsStatement, person);
       await db.write(lockOpportunitiesStatement, person);
       const records = { organizationId, ids: person.customers };

@@ -16,6 +16,7 @@ import {
   conversations,
   customers,
   inTransaction,
+  isFirstThread,
   isId,
   type Json,
   keyIs,
@@ -44,7 +45,9 @@ const ofFrom = [conversations, opportunities].map((table: TenantTable & { custom
   const isOfFrom = ($: Params<Merge>) => and(ofOrganization(table, $), eq(table.customerId, $.from));
   const name = getTableName(table);
   return {
-    lock: unprepared(`customers.lock_merged_${name}`, ($: Params<Merge>) => lockRows(table, isOfFrom($))),
+    lock: unprepared(`customers.lock_merged_${name}`, ($: Params<Merge>) =>
+      lockRows(table, isOfFrom($), table === conversations ? isFirstThread : undefined),
+    ),
     move: unprepared(`customers.merge_${name}`, ($: Params<Merge>) =>
       qb
         .update(table)

@@ -18,14 +18,18 @@ import {
   equals,
   erasures,
   fieldsOf,
+  inTransaction,
   isId,
   type Json,
+  keyIs,
   named,
   newestFirst,
   type OrganizationScope,
   ofOrganization,
+  opportunities,
   organizations,
   type Params,
+  type Put,
   parseJson,
   prepared,
   qb,
@@ -96,7 +100,7 @@ async function rejectTakenToken({ db, organizationId }: OrganizationScope, token
   if (found.some((quote) => quote.organizationId !== organizationId)) throw tokenTaken();
 }
 
-export const quoteRecord = defineRecord(quoteRecordView, {
+const defined = defineRecord(quoteRecordView, {
   lists: {
     ...quoteLists,
     query: QuoteRecordListQuery.omit({ archived: true }),
@@ -107,11 +111,40 @@ export const quoteRecord = defineRecord(quoteRecordView, {
   taken: tokenTaken,
   insertOnly: ['openCount', 'firstOpenedAt', 'lastOpenedAt'],
   references: { opportunityId: activeOpportunities },
-  complete: async (scope, input, stored) => {
-    if (!stored && input.token !== undefined) await rejectTakenToken(scope, String(input.token));
-    return { token: randomBase62(32), publishedAt: stored?.publishedAt, openCount: 0, ...input };
-  },
 });
+
+const lockOpportunityStatement = prepared('quotes.lock_opportunity', ($: Params<RecordKey>) =>
+  qb
+    .select({})
+    .from(opportunities)
+    .where(
+      and(
+        ofOrganization(opportunities, $),
+        sql`${opportunities.id} = (select ${quotes.opportunityId} from ${quotes} where ${keyIs(quotes, $)})`,
+      ),
+    )
+    .for('share'),
+);
+
+export const quoteRecord = {
+  ...defined,
+
+  /** A PUT locks the opportunity before its quote. */
+  lockStored: async (scope: OrganizationScope, id: string): Promise<Json<QuoteRecord>> => {
+    await scope.db.write(lockOpportunityStatement, { organizationId: scope.organizationId, id });
+    return defined.lockStored(scope, id);
+  },
+
+  put: async (scope: OrganizationScope, id: string, input: QuotePut): Promise<Put<QuoteRecord>> => {
+    const { token } = input;
+    const whole = { token: randomBase62(32), openCount: 0, ...input };
+    if (token === undefined) return defined.put(scope, id, whole, input);
+    return inTransaction(scope, async (within) => {
+      await rejectTakenToken(within, token);
+      return defined.put(within, id, whole, input);
+    });
+  },
+};
 
 /**
  * The quote of a public link, which names no organization.

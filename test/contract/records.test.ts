@@ -35,9 +35,10 @@ beforeAll(async () => {
   call = dashboard.of(agency);
 });
 
-/** Without what the service generates, and what is unique to a pipeline stage or team member. */
+/** Without what the service generates, what is unique to a pipeline stage or team member, and the customer of a conversation, who stays. */
 function comparable({ id, createdAt, updatedAt, token, publishedAt, key, userId, ...others }: Fields) {
-  return others;
+  const { customerId, customerName, ...ofConversation } = others;
+  return 'rotatedFrom' in others ? ofConversation : others;
 }
 
 type Timestamps = { created: Date; changed: Date };

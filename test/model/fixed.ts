@@ -176,7 +176,7 @@ export const rareSteps = (): Step[] => {
       content: 'Otra',
     }),
     send(TRANSCRIPT, [four]),
-    // A thread leaves its chain and returns.
+    // A thread stays in its chain.
     send('PATCH ~/conversations/{conversationId}', [two], { rotatedFrom: null }),
     { agency: 0, job: 'compare' },
     send('GET /v1/conversations'),

@@ -279,6 +279,8 @@ type Owned = {
   initial?: (generated: Fields) => Fields;
   /** What a PUT writes for fields that the body does not have, if that is not null or an empty list. */
   defaults?: (organization: Organization, body: Fields, old: Row | undefined) => Fields;
+  /** More fields that are rejected. */
+  broken?: (row: Row, body: Fields, old: Row | undefined) => string[];
   conflict?: (organization: Organization, row: Row, old: Row | undefined) => Rejection | undefined;
   /** Fields that follow from those of the body. */
   complete?: (row: Row, body: Fields, old: Row | undefined, organization: Organization) => Fields;
@@ -334,24 +336,21 @@ const OWNED: Record<OwnedKind, Owned> = {
       const inherited = only(organization.conversations[rotatedFrom] ?? {}, (name) =>
         INHERITED.includes(name),
       );
-      const owner = ownerOf(organization, channel, keyOnChannel(channel, contact));
-      // An archived customer stays, and whoever had the same contact.
-      const isSame =
-        owner === undefined && old?.channel === channel && old?.contactKey === keyOnChannel(channel, contact);
-      const stored = organization.customers[old?.customerId];
-      const stays = stored?.archivedAt || (isSame && old.contactKey !== null) ? stored?.id : null;
-      return { ...inherited, customerId: inherited.customerId ?? owner?.id ?? stays ?? null };
+      // An archived customer is inherited by a new thread alone, if nobody active has the contact.
+      const isActive = organization.customers[inherited.customerId]?.archivedAt === null;
+      const owner = ownerOf(organization, channel, keyOnChannel(channel, contact))?.id;
+      const stays = old ? old.customerId : inherited.customerId;
+      const customerId = (isActive ? inherited.customerId : owner) ?? stays ?? null;
+      return { ...inherited, rotatedFrom: old?.rotatedFrom ?? null, customerId };
     },
-    conflict: (_organization, { channel }, old) =>
-      old && old.messageCount > 0 && (old.channel === 'whatsapp') !== (channel === 'whatsapp')
-        ? invalid(['channel'])
-        : undefined,
-    complete: ({ channel, contact, customerId }, body, old, organization) => {
-      const contactKey = keyOnChannel(channel, contact);
-      const isNew = channel !== old?.channel || contactKey !== old?.contactKey;
-      const owner = body.customerId === undefined && isNew && ownerOf(organization, channel, contactKey);
-      return { contactKey, customerId: customerId ?? (owner ? owner.id : null) };
+    broken: ({ channel }, { rotatedFrom }, old) => {
+      if (!old) return [];
+      const isOther = rotatedFrom !== undefined && rotatedFrom !== old.rotatedFrom;
+      const isOfOtherStore =
+        old.messageCount > 0 && (old.channel === 'whatsapp') !== (channel === 'whatsapp');
+      return [...(isOther ? ['rotatedFrom'] : []), ...(isOfOtherStore ? ['channel'] : [])];
     },
+    complete: ({ channel, contact }) => ({ contactKey: keyOnChannel(channel, contact) }),
   },
 };
 
@@ -380,25 +379,40 @@ export const patch =
   (kind: OwnedKind): Write =>
   (organization, { id, body }) => {
     const old = organization[kind][id] as Row;
-    const row = { ...old, ...only(sent(OWNED[kind].schema, body), (name) => !isOnce(name)) };
-    return store(organization, kind, row, body, old);
+    const { channel = old.channel, contact = old.contact } = body;
+    const isMoved = kind === 'conversations' && (channel !== old.channel || contact !== old.contact);
+    const owner = isMoved ? ownerOf(organization, channel, keyOnChannel(channel, contact)) : undefined;
+    const row = {
+      ...old,
+      ...(owner && { customerId: owner.id }),
+      ...only(sent(OWNED[kind].schema, body), (name) => !isOnce(name)),
+    };
+    return store(organization, kind, row, body, old, false);
   };
 
 /** A merged customer stands for the one that it became. */
 const finalId = ({ customers }: Organization, id: string): string => customers[id]?.mergedInto ?? id;
 
-function store(organization: Organization, kind: OwnedKind, row: Row, body: Fields, old: Row | undefined) {
-  const { immutable = [], references = {}, conflict, complete } = OWNED[kind];
+function store(
+  organization: Organization,
+  kind: OwnedKind,
+  row: Row,
+  body: Fields,
+  old: Row | undefined,
+  isPut = true,
+) {
+  const { immutable = [], references = {}, broken, conflict, complete } = OWNED[kind];
+  if (kind === 'conversations' && isTaken(organization, row, body, isPut)) return invalid(['rotatedFrom']);
   const changed = ['createdAt', ...immutable].filter(
     (field) => old && body[field] !== undefined && body[field] !== old[field],
   );
-  if (changed.length > 0) return invalid(changed);
   // A reference is to an active record, or stays as it is.
   const dangling = Object.entries(references).filter(([field, referenced]) => {
     const id = body[field] && finalId(organization, body[field]);
     return id != null && id !== old?.[field] && organization[referenced][id]?.archivedAt !== null;
   });
-  if (dangling.length > 0) return invalid(dangling.map(([field]) => field));
+  const errors = [...changed, ...dangling.map(([field]) => field), ...(broken?.(row, body, old) ?? [])];
+  if (errors.length > 0) return invalid(errors);
   const rejection = conflict?.(organization, row, old);
   if (rejection) return rejection;
   const named = row.customerId ? { ...row, customerId: finalId(organization, row.customerId) } : row;
@@ -467,28 +481,23 @@ function withLatestMessage(organization: Organization, chainId: string): Organiz
   return withRows(organization, dated);
 }
 
-/** Whether the thread is the other, or continues it. */
-const continues = ({ conversations }: Organization, thread: Row | undefined, other: string): boolean =>
-  thread !== undefined &&
-  (thread.id === other ||
-    continues({ conversations } as Organization, conversations[thread.rotatedFrom], other));
-
-function link(organization: Organization, id: string, rotatedFrom: string | null): Written {
-  const thread = organization.conversations[id] as Row;
-  const target = rotatedFrom === null ? undefined : organization.conversations[rotatedFrom];
-  const isFork = target && target.continuedBy !== null && target.continuedBy !== id;
-  if ((rotatedFrom !== null && !target) || continues(organization, target, id) || isFork)
-    return invalid(['rotatedFrom']);
-  const linked = withChains(withRow(organization, 'conversations', { ...thread, rotatedFrom }));
-  const { chainId } = linked.conversations[id] as Row;
-  return withLatestMessage(withLatestMessage(linked, thread.chainId), chainId);
+/** A PUT names a thread that does not exist, or that another one continues. A thread is written with the one before it. */
+function isTaken(
+  { conversations }: Organization,
+  { id }: Row,
+  { rotatedFrom }: Fields,
+  isPut: boolean,
+): boolean {
+  const target = conversations[rotatedFrom];
+  return (
+    isPut && rotatedFrom != null && (!target || (target.continuedBy !== null && target.continuedBy !== id))
+  );
 }
 
 function storeThread(organization: Organization, row: Row, old: Row | undefined): Written {
-  const rotatedFrom = old?.rotatedFrom ?? null;
-  const stored = withChains(withRow(organization, 'conversations', { ...row, rotatedFrom }));
-  const linked = row.rotatedFrom === rotatedFrom ? stored : link(stored, row.id, row.rotatedFrom);
-  return isRejection(linked) ? linked : nameFromThread(linked, row.id, old);
+  const stored = withChains(withRow(organization, 'conversations', row));
+  const { chainId } = stored.conversations[row.id] as Row;
+  return nameFromThread(old ? stored : withLatestMessage(stored, chainId), row.id, old);
 }
 
 /** If a write has changed the name of a conversation's contact, the customer with this contact gets it. */
@@ -549,13 +558,10 @@ export const putMessages: Write = (organization, { id, childId, body, generated 
       delivery: only(delivery, (field) => delivery[field] !== null),
     };
   }
-  const isChanged = batch.some(({ id: message }) => {
-    const [old, row] = [organization.messages, messages].map((all) => ({
-      ...all[`${id} ${message}`],
-      delivery: null,
-    }));
-    return !isDeepStrictEqual(old, row);
-  });
+  const isChanged = batch.some(
+    (message) =>
+      !isDeepStrictEqual(organization.messages[`${id} ${message.id}`], messages[`${id} ${message.id}`]),
+  );
   const counted = withRow({ ...organization, messages }, 'conversations', { ...thread, messageCount });
   return withTouched(withLatestMessage(counted, thread.chainId), isChanged ? [id] : []);
 };

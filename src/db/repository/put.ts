@@ -1,13 +1,13 @@
 import { getTableName, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
-import { ApiError, notArchivedCode, validationFailed } from '../../contract/errors.ts';
+import { ApiError, type FieldError, notArchivedCode, validationFailed } from '../../contract/errors.ts';
 import { isUniqueViolation } from '../pool/errors.ts';
 import { inTransaction, LostRace, type OrganizationScope } from '../pool/scope.ts';
-import { type Columns, placeholdersOf, rowValues } from '../sql/fields.ts';
+import { type Columns, columnList, rowValues } from '../sql/fields.ts';
 import { isId } from '../sql/ids.ts';
 import { type Json, parseJson } from '../sql/json.ts';
-import { as, keyIs, qb, type RecordKey, type View } from '../sql/query.ts';
+import { jsonRow, keyIs, type RecordKey, type View } from '../sql/query.ts';
 import { type Params, prepared } from '../sql/statement.ts';
 import { type Resource, recordNotFound, type TenantTable } from '../tables/resource.ts';
 import { archivedOf, defineList, type ListOptions } from './list.ts';
@@ -26,8 +26,6 @@ type PutTable = TenantTable & { createdAt: PgColumn; archivedAt?: PgColumn };
 
 type Input = Readonly<Record<string, unknown>>;
 
-export type Stored = Record<string, unknown>;
-
 type PutOptions<Name extends string> = {
   columns: Columns<Name>;
   /** Immutable fields besides `createdAt`: a request with another value is rejected. */
@@ -35,131 +33,166 @@ type PutOptions<Name extends string> = {
   insertOnly?: readonly NoInfer<Name>[];
   /** The resource of each field that holds the id of another record. */
   references?: { readonly [Field in Name]?: Resource };
-  complete?: (scope: OrganizationScope, input: Input, stored: Stored | undefined) => Promise<Input>;
+  /** More reasons to reject a request: the error of a field, and when the stored record has it. */
+  rules?: readonly (FieldError & { isBroken: SQL })[];
   /** The error if another record has the same unique value. */
   taken?: (input: Input) => ApiError;
 };
 
-const rejected = (fields: readonly string[], message: string): ApiError =>
-  validationFailed(fields.map((field) => ({ path: `body.${field}`, message })));
+export const FIXED = 'cannot be changed after it was first set';
+const DANGLING = 'does not refer to an active record of this organization';
 
-export const referenceRejected = (fields: readonly string[]): ApiError =>
-  rejected(fields, 'does not refer to an active record of this organization');
+export const referenceRejected = (field: string): ApiError =>
+  validationFailed([{ path: `body.${field}`, message: DANGLING }]);
 
-export function putSteps<T, Name extends string>(view: View<T, PutTable>, options: PutOptions<Name>) {
-  const { table } = view;
-  const columns: Columns = options.columns;
-  const pick = (isPicked: (field: string) => boolean): Columns =>
-    Object.fromEntries(Object.entries(columns).filter(([field]) => isPicked(field)));
-  const fixed = ['createdAt', ...(options.fixed ?? [])];
-  const writtenOnce: readonly string[] = [...fixed, ...(options.insertOnly ?? [])];
-  const replaced = pick((field) => !writtenOnce.includes(field));
-  const references = (options.references ?? {}) as Readonly<Record<string, Resource>>;
-  const referenceColumns = pick((field) => field in references);
+/** A value that the request has, which a rule compares with the stored one; null without it. */
+export const sent = (field: string): Placeholder => sql.placeholder(`sent ${field}`);
+
+const list = (parts: SQL[]): SQL => sql.join(parts, sql`, `);
+
+/** The columns `is_stored`, `is_visible` and one for each rule: whether it is broken. */
+type Verdict = { is_stored: boolean; is_visible: boolean } & Record<string, boolean>;
+
+/** The second attempt finds a record that another request was creating. */
+const ATTEMPTS = 2;
+
+/**
+ * `put` creates or replaces a record in one statement, `check` locks it for a PATCH. Both lock in the order of db/README.md, and
+ * then decide: first the records that it refers to, then the record, then a customer that it names, because a merge takes them so.
+ */
+export function definePut<T, Name extends string>(
+  { table, fields, visible }: View<T, PutTable>,
+  options: PutOptions<Name>,
+) {
   const name = getTableName(table);
+  const columns: Columns = options.columns;
+  const fixed: readonly string[] = ['createdAt', ...(options.fixed ?? [])];
+  const writtenOnce: readonly string[] = [...fixed, ...(options.insertOnly ?? [])];
+  const references = Object.entries((options.references ?? {}) as Readonly<Record<string, Resource>>);
+  const columnOf = (field: string): PgColumn | SQL => columns[field] ?? sql`null`;
 
-  const lockToWriteStatement = prepared(`${name}.lock_to_write`, ($: Params<RecordKey>) =>
-    qb
-      .select(as({ id: table.id, ...columns, isVisible: view.visible }))
-      .from(table)
-      .where(keyIs(table, $))
-      .for('no key update'),
-  );
-
-  /** The id of the record, or `visible`; null for an unknown one. A merged record stands for the one that it became. */
-  const found = (
+  /** 'visible', or the id of an archived record; null for an unknown one. A merged customer stands for the one that it became. */
+  const stateOf = (
     [field, { table: other, visible, mergedInto }]: [string, Resource],
-    $: Params<Stored>,
-  ): SQL => {
-    const key = { organizationId: $.organizationId as Placeholder, id: $[field] as Placeholder };
-    const id = mergedInto
-      ? sql`(select coalesce(${mergedInto}, ${other.id}) from ${other} where ${keyIs(other, key)})`
-      : key.id;
-    return sql`(select case when ${visible} then 'visible' else ${other.id}::text end
-      from ${other} where ${keyIs(other, { ...key, id })}) as ${sql.identifier(field)}`;
+    $: Params<RecordKey>,
+  ) => {
+    const key = { organizationId: $.organizationId, id: sent(field) };
+    const found = (id: Placeholder | SQL, lock: SQL) =>
+      sql`(select case when ${visible} then 'visible' else ${other.id}::text end from ${other} where ${keyIs(other, { ...key, id })} ${lock})`;
+    const survivor = sql`(select coalesce(${mergedInto}, ${other.id}) from ${other} where ${keyIs(other, key)} for key share)`;
+    const state = mergedInto ? found(survivor, sql``) : found(key.id, sql`for share`);
+    return sql`${state} as ${sql.identifier(field)}`;
   };
 
-  const referencesStatement = prepared(
-    `${name}.references`,
-    ($: Params<Stored>) =>
-      sql<Record<string, string | null>>`select ${sql.join(
-        Object.entries(references).map((reference) => found(reference, $)),
-        sql`, `,
-      )}`,
-  );
+  const rules = [
+    ...fixed.map((field) => ({
+      path: field,
+      message: FIXED,
+      isBroken: sql`${table.id} is not null and coalesce(${sent(field)}, ${columnOf(field)}) is distinct from ${columnOf(field)}`,
+    })),
+    ...references.map(([field]) => ({
+      path: field,
+      message: DANGLING,
+      isBroken: sql`${sent(field)}::uuid is not null and coalesce(${sql.identifier(field)}, 'unknown')
+        not in ('visible', coalesce(${columnOf(field)}::text, ''))`,
+    })),
+    ...(options.rules ?? []),
+  ];
 
-  const insertStatement = prepared(`${name}.put_insert`, ({ organizationId, id }: Params<RecordKey>) => {
-    const createdAt = sql`coalesce(${sql.placeholder('createdAt')}, now())`;
-    return qb
-      .insert(table)
-      .values({ ...placeholdersOf(columns), createdAt, organizationId, id })
-      .onConflictDoNothing()
-      .returning(as({ id: table.id }));
+  /** A customer is locked last. Each part waits for the one before. */
+  const decided = ($: Params<RecordKey>) => {
+    const statesOf = (isLast: boolean) =>
+      list([
+        ...references
+          .filter(([, { mergedInto }]) => (mergedInto !== undefined) === isLast)
+          .map((each) => stateOf(each, $)),
+        sql`true as is_done`,
+      ]);
+    const broken = rules.map(({ path, isBroken }) => sql`${isBroken} as ${sql.identifier(path)}`);
+    return sql`
+      first as materialized (select ${statesOf(false)}),
+      stored as materialized (
+        select ${table}.* from first cross join ${table} where ${keyIs(table, $)} for no key update of ${table}),
+      last as materialized (select ${statesOf(true)} from first left join stored on true),
+      verdict as materialized (
+        select ${list([sql`${table.id} is not null as is_stored`, sql`${visible} as is_visible`, ...broken])}
+        from first cross join last left join stored as ${table} on true)`;
+  };
+
+  const putStatement = prepared(`${name}.put`, ($: Params<RecordKey>) => {
+    const { createdAt: _, ...others } = columns;
+    const values = Object.entries(others).map(
+      ([field, column]) => sql`${sql.placeholder(field)}::${sql.raw(column.getSQLType())}`,
+    );
+    const replaced = Object.entries(others)
+      .filter(([field]) => !writtenOnce.includes(field))
+      .map(([field, column]) => sql`${sql.identifier(column.name)} = ${sql.placeholder(field)}`);
+    const isBroken = sql.join(
+      rules.map(({ path }) => sql`${sql.identifier(path)}`),
+      sql` or `,
+    );
+    return sql<Verdict & { isNew: boolean; body: Json<T> | null }>`
+      with ${decided($)},
+      written as (
+        insert into ${table} (organization_id, id, created_at, ${columnList(others)})
+        select ${$.organizationId}::uuid, ${$.id}::uuid, coalesce(${sql.placeholder('createdAt')}::timestamptz, now()), ${list(values)}
+        from verdict where not (${isBroken})
+        on conflict (organization_id, id) do update
+          set ${list([...replaced, ...(table.archivedAt ? [sql`archived_at = null`] : [])])}
+          where exists (select from stored)
+        returning *, xmax = 0 as is_new)
+      select verdict.*, ${table}.is_new as "isNew", case when ${table.id} is not null then ${jsonRow(fields)} end as body
+      from verdict left join (
+        select * from written union all select *, false from stored where not exists (select from written)) as ${table} on true`;
   });
 
-  const replaceStatement = prepared(`${name}.put_replace`, ($: Params<RecordKey>) =>
-    qb
-      .update(table)
-      .set({ ...placeholdersOf(replaced), ...(table.archivedAt && { archivedAt: null }) })
-      .where(keyIs(table, $)),
+  const checkStatement = prepared(
+    `${name}.check`,
+    ($: Params<RecordKey>) => sql<Verdict>`with ${decided($)} select * from verdict`,
   );
 
-  async function lock({ db, organizationId }: OrganizationScope, id: string): Promise<Stored | undefined> {
-    const [stored] = await db.write(lockToWriteStatement, { organizationId, id });
-    return stored;
+  const sentValues = (input: Input): Input =>
+    Object.fromEntries(rules.map(({ path }) => [`sent ${path}`, input[path] ?? null]));
+
+  function rejectBroken(verdict: Verdict): void {
+    const errors = rules.filter(({ path }) => verdict[path]);
+    if (errors.length > 0)
+      throw validationFailed(errors.map(({ path, message }) => ({ path: `body.${path}`, message })));
   }
 
-  const rejectTaken =
-    (input: Input) =>
-    (error: unknown): never => {
-      throw options.taken && isUniqueViolation(error) ? options.taken(input) : error;
-    };
-
   return {
-    replaced,
-    lock,
-    rejectTaken,
+    replaced: Object.fromEntries(Object.entries(columns).filter(([field]) => !writtenOnce.includes(field))),
 
-    needsCheck: (input: Input): boolean =>
-      [...Object.keys(references), ...fixed].some((field) => input[field] != null),
+    needsCheck: (input: Input): boolean => Object.values(sentValues(input)).some((value) => value !== null),
 
     /**
-     * A new reference must be to a visible record; the stored one stays valid when its record is archived.
-     * @throws ApiError VALIDATION_FAILED, for such references and for changed fixed fields
+     * Locks the record for a PATCH.
+     * @throws VALIDATION_FAILED, the resource's not-found error
      */
-    async check(
-      { db, organizationId }: OrganizationScope,
-      input: Input,
-      stored: Stored | undefined,
-    ): Promise<void> {
-      const changed = fixed.filter((field) => stored && (input[field] ?? stored[field]) !== stored[field]);
-      if (changed.length > 0) throw rejected(changed, 'cannot be changed after it was first set');
-      const changedReferences = Object.keys(references).filter(
-        (field) => input[field] != null && input[field] !== stored?.[field],
-      );
-      if (changedReferences.length === 0) return;
-      const ids = rowValues(referenceColumns, input);
-      const [named] = await db.read(referencesStatement, { organizationId, ...ids });
-      const broken = changedReferences.filter(
-        (field) => named?.[field] !== 'visible' && (named?.[field] ?? '') !== stored?.[field],
-      );
-      if (broken.length > 0) throw referenceRejected(broken);
+    async check({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<boolean> {
+      const [verdict] = await db.write(checkStatement, { organizationId, id, ...sentValues(input) });
+      if (!verdict?.is_visible) return false;
+      rejectBroken(verdict);
+      return true;
     },
 
-    /** @throws LostRace if a concurrent request created the record: the next attempt finds it; else `taken` */
-    async insert(scope: OrganizationScope, id: string, input: Input): Promise<void> {
+    /**
+     * @param values of the columns; @param input the fields of the request, for the rules
+     * @throws VALIDATION_FAILED; else `taken`
+     */
+    async put(scope: OrganizationScope, id: string, values: Input, input = values): Promise<Put<T>> {
       const { db, organizationId } = scope;
-      const values = rowValues(columns, input);
-      const [created] = await db.write(insertStatement, { organizationId, id, ...values });
-      if (created) return;
-      if (options.taken && !(await lock(scope, id))) throw options.taken(input);
-      throw new LostRace('The record was created by somebody else.');
-    },
-
-    /** Also restores the record. If nothing differs, nothing changes. */
-    async replace({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<void> {
-      const values = { organizationId, id, ...rowValues(replaced, input) };
-      await db.write(replaceStatement, values).catch(rejectTaken(input));
+      const bound = { ...rowValues(columns, values), ...sentValues(input), organizationId, id };
+      for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+        const [row] = await db.write(putStatement, bound).catch((error) => {
+          if (!options.taken || !isUniqueViolation(error)) throw error;
+          if (attempt === ATTEMPTS || db.attempt !== undefined) throw options.taken(input);
+          return [];
+        });
+        if (row) rejectBroken(row);
+        if (row?.body) return { created: row.isNew, body: row.body };
+      }
+      throw new LostRace('The record is being created by somebody else.');
     },
   };
 }
@@ -179,11 +212,16 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
   const get = defineGet(stored, `${name}.get_stored`);
   const getActive = defineGet(view, `${name}.get_record`);
   const restoreArchived = defineRestore(view);
-  const steps = putSteps(view, options);
+  const { put, check, needsCheck, replaced } = definePut(view, options);
   const patch: (scope: OrganizationScope, id: string, input: Input) => Promise<Json<T>> = defineUpdate<
     T,
     string
-  >(view, steps.replaced, `${name}.update`, getActive);
+  >(view, replaced, `${name}.update`, getActive);
+  const rejectTaken =
+    (input: Input) =>
+    (error: unknown): never => {
+      throw options.taken && isUniqueViolation(error) ? options.taken(input) : error;
+    };
 
   return {
     list: defineList(view, {
@@ -196,9 +234,10 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
     lock: defineLockedGet(view, `${name}.get_record`),
     lockStored: defineLockedGet(stored, `${name}.get_stored`),
     archive: defineArchive(view),
+    put,
     restore: async (scope: OrganizationScope, id: string): Promise<Json<T>> => {
       const record = parseJson(await get(scope, id)) as Input;
-      const restored = await restoreArchived(scope, id).catch(steps.rejectTaken(record));
+      const restored = await restoreArchived(scope, id).catch(rejectTaken(record));
       if (!restored) throw new ApiError(notArchivedCode(view.notFound));
       return restored;
     },
@@ -207,23 +246,11 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
       id: string,
       input: Partial<Record<Name, unknown>>,
     ): Promise<Json<T>> => {
-      if (!isId(id) || !steps.needsCheck(input))
-        return patch(scope, id, input).catch(steps.rejectTaken(input));
+      if (!isId(id) || !needsCheck(input)) return patch(scope, id, input).catch(rejectTaken(input));
       return inTransaction(scope, async (within) => {
-        const stored = await steps.lock(within, id);
-        if (!stored?.isVisible) throw recordNotFound(view, id);
-        await steps.check(within, input, stored);
-        return patch(within, id, input).catch(steps.rejectTaken(input));
+        if (!(await check(within, id, input))) throw recordNotFound(view, id);
+        return patch(within, id, input).catch(rejectTaken(input));
       });
     },
-    put: (scope: OrganizationScope, id: string, input: Partial<Record<Name, unknown>>): Promise<Put<T>> =>
-      inTransaction(scope, async (within) => {
-        const stored = await steps.lock(within, id);
-        await steps.check(within, input, stored);
-        const record = (await options.complete?.(within, input, stored)) ?? input;
-        if (stored) await steps.replace(within, id, record);
-        else await steps.insert(within, id, record);
-        return { created: !stored, body: await get(within, id) };
-      }),
   };
 }

@@ -1,5 +1,6 @@
 import {
   and,
+  desc,
   eq,
   type GetColumnData,
   is,
@@ -100,10 +101,10 @@ export type Ids = { organizationId: string; ids: readonly string[] };
 export const keyIn = (table: TenantTable, $: Params<Ids>) =>
   and(ofOrganization(table, $), isAnyOf(table.id, $.ids));
 
-/** Locks the rows until the transaction ends, in the order of their ids, so that two transactions never deadlock. */
-export function lockRows(table: TenantTable, where: SQL | undefined) {
+/** Locks the rows until the transaction ends, in the order of their ids, so that two transactions never deadlock. `first` come before. */
+export function lockRows(table: TenantTable, where: SQL | undefined, first = sql`true`) {
   const { id } = table;
-  return qb.select(as({ id })).from(table).where(where).orderBy(id).for('no key update');
+  return qb.select(as({ id })).from(table).where(where).orderBy(desc(first), id).for('no key update');
 }
 
 export type Batch = RecordKey & { limit: number };

@@ -110,6 +110,9 @@ export const threads = {
   isCounted: false,
 } satisfies Resource;
 
+/** Who writes to several threads of a chain first locks its first one. */
+export const isFirstThread = sql`${conversations.id} = ${conversations.chainId}`;
+
 const messageColumns = () => ({
   organizationId: organizationId(),
   conversationId: uuid('conversation_id').notNull(),
@@ -147,6 +150,8 @@ export const whatsappMessages = pgTable(
     providerMessageId: text('provider_message_id'),
     deliveryStatus: text('delivery_status'),
     deliveryStatusAt: timestamp('delivery_status_at'),
+    /** The same timestamp if no report named it: a report that does takes precedence. */
+    deliveryAssumedAt: timestamp('delivery_assumed_at'),
     templateName: text('template_name'),
   },
   (table) => [
