@@ -1,8 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { createCatalogProduct, getCatalogProduct } from '../src/catalog/repository.ts';
 import { CatalogProductCreate } from '../src/catalog/schema.ts';
-import { getTranscript } from '../src/conversations/messages.repository.ts';
 import { listConversations } from '../src/conversations/repository.ts';
+import { getTranscript } from '../src/conversations/transcripts.repository.ts';
 import { archiveCustomer, createCustomer, getCustomer, updateCustomer } from '../src/customers/repository.ts';
 import { CustomerCreate } from '../src/customers/schema.ts';
 import { newId, type OrganizationScope } from '../src/db/index.ts';

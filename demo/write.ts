@@ -3,14 +3,13 @@ import { productView } from '../src/catalog/repository.ts';
 import { CatalogProductRecordUpdate } from '../src/catalog/schema.ts';
 import { variantOf } from '../src/catalog/variants.ts';
 import { randomBase62 } from '../src/contract/base62.ts';
-import { putConversation, threadView } from '../src/conversations/chains.repository.ts';
+import { putConversation } from '../src/conversations/chains.repository.ts';
 import { putMessages } from '../src/conversations/messages.repository.ts';
 import { contactColumns } from '../src/customers/contacts.repository.ts';
 import { customerView } from '../src/customers/repository.ts';
 import { CustomerUpdate } from '../src/customers/schema.ts';
 import {
   columnsOf,
-  conversations,
   customers,
   defineCreate,
   type OrganizationScope,
@@ -23,7 +22,7 @@ import { type FileStorage, storageKey } from '../src/files/storage.ts';
 import { opportunityView } from '../src/opportunities/repository.ts';
 import { OpportunityPut } from '../src/opportunities/schema.ts';
 import { pipelineStageRecord } from '../src/pipeline-stages/repository.ts';
-import { recordAttachment } from '../src/quotes/attachments.repository.ts';
+import { insertAttachment } from '../src/quotes/attachments.repository.ts';
 import { quoteView } from '../src/quotes/repository.ts';
 import { QuotePut } from '../src/quotes/schema.ts';
 import { memberView } from '../src/team/repository.ts';
@@ -76,17 +75,6 @@ const insertOpportunity = defineCreate(
   'demo.opportunities',
 );
 
-const insertThread = defineCreate(
-  threadView,
-  {
-    channel: conversations.channel,
-    contact: conversations.contact,
-    chainId: conversations.chainId,
-    createdAt: conversations.createdAt,
-  },
-  'demo.conversations',
-);
-
 const insertQuote = defineCreate(
   quoteView,
   {
@@ -105,11 +93,8 @@ type FieldsOf<Kind> = Extract<DemoRecord, { kind: Kind }>['fields'];
 async function writeConversation(
   scope: OrganizationScope,
   id: string,
-  { createdAt, messages, ...conversation }: FieldsOf<'conversation'>,
+  { messages, ...conversation }: FieldsOf<'conversation'>,
 ): Promise<void> {
-  const { channel, contact } = conversation;
-  await insertThread(scope, id, { channel, contact, chainId: id, createdAt });
-  // The service links, names and counts threads; the demo sets only their creation time.
   await putConversation(scope, id, conversation);
   await putMessages(scope, id, messages);
 }
@@ -126,7 +111,7 @@ async function writeQuote(
     // Fixed ids: a repeated load overwrites the same files.
     await storage.put(storageKey(scope.organizationId, fileId), Readable.from([pdf]));
     const file = { id: fileId, sizeBytes: pdf.length };
-    await recordAttachment(scope, id, file, { kind, fileName, mimeType: 'application/pdf' });
+    await insertAttachment(scope, id, file, { kind, fileName, mimeType: 'application/pdf' });
   }
 }
 

@@ -533,6 +533,16 @@ create index opportunities_no_customer_idx on opportunities (organization_id, up
 --> statement-breakpoint
 create index opportunities_of_stage_idx on opportunities (organization_id, stage_id, updated_at desc nulls last, id desc nulls last, sales_stage, seller_member_id, temperature_override, temperature) where archived_at is null;
 --> statement-breakpoint
+-- A stage that is set without qualified_at sets it; once in the pipeline, null does not clear it. Fires before opportunities_touch.
+create function public.date_qualification() returns trigger language plpgsql as $$
+begin
+  new.qualified_at := coalesce(old.qualified_at, date_trunc('milliseconds', now()));
+  return new;
+end $$;
+--> statement-breakpoint
+create trigger opportunities_qualify before insert or update on opportunities
+  for each row when (new.stage_id is not null and new.qualified_at is null) execute function public.date_qualification();
+--> statement-breakpoint
 create trigger opportunities_touch before update on opportunities
   for each row execute function public.touch_record();
 --> statement-breakpoint

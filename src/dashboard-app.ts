@@ -83,7 +83,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
           organization.register(conversationRoutes, conversationRecords);
           organization.register(conversationDashboardRoutes);
           organization.register(quoteRoutes, { ...quoteRecords, links });
-          organization.register(quoteDashboardRoutes, { storage, links, now });
+          organization.register(quoteDashboardRoutes, { storage, links });
           done();
         },
         { prefix: '/organizations/:organizationId' },

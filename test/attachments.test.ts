@@ -252,7 +252,7 @@ describe('between the file and its row', () => {
   ])('if the database %s', async (_name, error, count) => {
     const { upload, files } = await emptyQuote();
     const write = () => Promise.reject(Object.assign(new Error('The write fails.'), error));
-    const db = { ...service.db, for: (id: string) => ({ ...service.db.for(id), write }) };
+    const db = { ...service.db, for: (id: string) => ({ ...service.db.for(id), transaction: write }) };
     expect(await upload([KIND, FILE], {}, await dashboardWith({ db }))).toMatchObject({ status: 503 });
     expect(await files()).toHaveLength(count);
   });
@@ -386,4 +386,29 @@ describe('a signed link', () => {
       expect(headers).not.toHaveProperty('set-cookie');
     },
   );
+});
+
+test('a quote has at most 200 attachments, however many arrive at once; each that comes or goes moves its updatedAt', async () => {
+  const { agency, call, id, path, upload, files } = await emptyQuote();
+  const updated = async () => (await call.get(`/quotes/${id}`)).body.updatedAt as string;
+  const [created, { body: first }] = [await updated(), await upload([KIND, FILE])];
+  const added = await updated();
+  expect((await call.delete(`${path}/${first.id}`)).status).toBe(200);
+  expect([added > created, (await updated()) > added]).toEqual([true, true]);
+  await service.query(
+    `insert into quote_attachments (organization_id, id, quote_id, file_name, kind, mime_type, size_bytes)
+      select $1, gen_random_uuid(), $2, 'a', 'a', 'a', 1 from generate_series(1, 198)`,
+    [agency.id, id],
+  );
+  const replies = await Promise.all(Array.from({ length: 6 }, () => upload([KIND, FILE])));
+  expect(replies.map(({ status }) => status).sort()).toEqual([201, 201, 400, 400, 400, 400]);
+  const rejected = replies.find(({ status }) => status === 400);
+  expect(rejected?.body.error.details).toEqual([
+    { path: 'body.file', message: 'is too many: a quote has at most 200 attachments' },
+  ]);
+  // The rejected files are gone, and the quote has not moved.
+  expect(await files()).toHaveLength(2);
+  const full = await updated();
+  await upload([KIND, FILE]);
+  expect(await updated()).toBe(full);
 });

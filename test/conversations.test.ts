@@ -445,3 +445,76 @@ test('a delivery is reported by the id of the provider, in any order and more th
   expect((await patch('/deliveries/wamid.1', {})).body.delivery.status).toBe('status 8');
   expect((await dashboard.of(other).patch('/deliveries/wamid.1', { status: 'read' })).status).toBe(404);
 });
+
+/** Every order of the entries. */
+const permutations = <Entry>(entries: readonly Entry[]): Entry[][] =>
+  entries.length === 0
+    ? [[]]
+    : entries.flatMap((entry, index) =>
+        permutations(entries.toSpliced(index, 1)).map((rest) => [entry, ...rest]),
+      );
+
+test('reports of one second end with the further status, in whatever order they arrive; one without a timestamp comes before those with one', async () => {
+  const agency = await service.agency();
+  const { patch } = dashboard.of(agency);
+  const chat = await conversation(agency);
+  const second = '2026-10-01T10:00:01Z';
+  const sets: [expected: string, ...reports: { status: string; statusAt?: string }[]][] = [
+    ['read', ...['read', 'delivered', 'sent'].map((status) => ({ status, statusAt: second }))],
+    ['failed', ...['failed', 'sent', 'played', 'queued'].map((status) => ({ status, statusAt: second }))],
+    ['warned', ...['warned', 'failed', 'unheard'].map((status) => ({ status, statusAt: second }))],
+    ['sent', { status: 'sent', statusAt: second }, { status: 'read' }, { status: 'failed' }],
+    ['read', { status: 'read' }, { status: 'delivered' }, { status: 'sent' }],
+    ['sent', { status: 'read', statusAt: second }, { status: 'sent', statusAt: '2026-10-01T10:00:02Z' }],
+  ];
+  for (const [index, [expected, ...reports]] of sets.entries())
+    for (const [order, sent] of permutations(reports).entries()) {
+      const providerMessageId = `wamid.${index}.${order}`;
+      await message(agency, chat.id, { delivery: { providerMessageId } });
+      let last: { status: string; statusAt: string } | undefined;
+      for (const report of sent)
+        last = (await patch(`/deliveries/${providerMessageId}`, report)).body.delivery;
+      expect(last?.status, JSON.stringify(sent)).toBe(expected);
+      expect(last?.statusAt).toEqual(expect.stringMatching(/Z$/));
+    }
+});
+
+test('a WhatsApp contact that belongs to nobody is named in the response, a group, newsletter or broadcast is not', async () => {
+  const agency = await service.agency();
+  const { put, patch } = dashboard.of(agency);
+  const path = `/conversations/${randomUUID()}`;
+  const ignored = { 'x-ignored-parameters': 'body.contact' };
+  for (const contact of ['visitor', '12', 'ana@example.com']) {
+    expect((await put(path, { channel: 'whatsapp', contact })).headers).toMatchObject(ignored);
+    expect((await patch(path, { contact })).headers).toMatchObject(ignored);
+  }
+  for (const chat of [
+    { channel: 'whatsapp', contact: '120363025246125486@g.us' },
+    { channel: 'whatsapp', contact: '120363025246125486@newsletter' },
+    { channel: 'whatsapp', contact: 'status@broadcast' },
+    { channel: 'whatsapp', contact: '+5215512345678' },
+    { channel: 'web', contact: 'visitor' },
+  ]) {
+    const { status, headers } = await put(`/conversations/${randomUUID()}`, chat);
+    expect([status, headers['x-ignored-parameters']], chat.contact).toEqual([201, undefined]);
+  }
+});
+
+test('a new thread has the customer of the one before it; an archived one only if nobody active has the contact', async () => {
+  const agency = await service.agency();
+  const { put } = dashboard.of(agency);
+  const contacts = [{ identifierType: 'whatsapp', identifierValue: '+5215512345678' }];
+  const thread = { channel: 'whatsapp', contact: '+5215512345678' };
+  const next = async (rotatedFrom: string, more: object = {}) =>
+    (await put(`/conversations/${randomUUID()}`, { ...thread, rotatedFrom, ...more })).body;
+  const [old, friend] = [await customer(agency, { contacts }), await customer(agency)];
+  const first = await conversation(agency, { ...thread, customerId: old.id });
+  await agency.delete(`/v1/customers/${old.id}`);
+  const second = await next(first.id);
+  expect(second.customerId).toBe(old.id);
+  const active = await customer(agency, { contacts });
+  const third = await next(second.id);
+  expect(third.customerId).toBe(active.id);
+  const fourth = await next(third.id, { customerId: friend.id });
+  expect((await next(fourth.id)).customerId).toBe(friend.id);
+});

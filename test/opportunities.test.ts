@@ -49,7 +49,7 @@ test('the story of an opportunity: the dashboard writes it, an integration reads
     stage: 'negotiation',
     stageId,
     temperature: 'warm',
-    qualifiedAt: null,
+    qualifiedAt: expect.any(String),
     lastActivityAt: null,
     createdAt: expect.any(String),
     updatedAt: expect.any(String),
@@ -132,4 +132,24 @@ test("a board's heads are one request: the number and the budgets of each column
   expect(await totals(`?sellerMemberId=${sellerMemberId}`)).toMatchObject([{ count: 1 }]);
   // 20.5 and 0.5 are 21, not 21.0.
   expect((await dashboard.of(agency).get('/opportunities/totals')).text).toContain('"budgetMax":21}');
+});
+
+test('a stage that is set for the first time sets qualifiedAt where it was not sent, and nothing moves it later', async () => {
+  const agency = await service.agency();
+  const { put, patch } = dashboard.of(agency);
+  const [one, other] = [await stage(agency), await stage(agency)];
+  const body = { salesStage: 'new' };
+  const path = `/opportunities/${randomUUID()}`;
+  expect((await put(path, body)).body.qualifiedAt).toBeNull();
+  const { qualifiedAt } = (await patch(path, { stageId: one.id })).body;
+  expect(qualifiedAt).toEqual(expect.any(String));
+  for (const again of [
+    await patch(path, { stageId: other.id }),
+    await put(path, { ...body, stageId: one.id }),
+    await put(path, { ...body, stageId: one.id }),
+    await patch(path, { qualifiedAt: null }),
+  ])
+    expect(again.body).toMatchObject({ qualifiedAt });
+  const sent = { ...body, stageId: one.id, qualifiedAt: '2026-01-01T10:00:00.000Z' };
+  expect((await put(`/opportunities/${randomUUID()}`, sent)).body).toMatchObject(sent);
 });

@@ -68,7 +68,7 @@ const shown = (message: SQL): SQL => sql`(select row_to_json(item) from (
     ${isoTime(sql`last.created_at`)} as "createdAt"
   from ${message} last) item)`;
 
-/** The message of `lastMessageAt`. Most threads begin their chain, and need no look at others. */
+/** The message of `lastMessageAt`. Only a rotated thread must look at the others. */
 const lastMessage = sql`case when ${conversations.rotatedFrom} is not null then ${shown(newestOfChain)}
   when ${isOnWhatsapp(conversations)} then ${shown(newestIn(whatsappMessages, conversations))}
   else ${shown(newestIn(channelMessages, conversations))} end`;

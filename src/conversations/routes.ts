@@ -3,7 +3,6 @@ import type { z } from 'zod';
 import { page } from '../contract/fields.ts';
 import type { Json, OrganizationScope, Page } from '../db/index.ts';
 import { json } from '../openapi/responses.ts';
-import { getTranscript } from './messages.repository.ts';
 import { listConversations } from './repository.ts';
 import {
   Conversation,
@@ -15,6 +14,7 @@ import {
   ConversationTranscriptQuery,
   type ConversationTranscriptRecord,
 } from './schema.ts';
+import { getTranscript } from './transcripts.repository.ts';
 
 /** What an API shows of a conversation and its transcript, and the functions for it. */
 export type ConversationView = {

@@ -149,15 +149,15 @@ export const ConversationPut = z
     contactName: name().nullish(),
     customerId: uuid()
       .nullish()
-      .describe(
-        'Default: the active customer that has the contact; without one, an archived customer stays.',
-      ),
+      .describe('Default: the active customer that has the contact; without one, the stored customer stays.'),
     activityState: name().nullish(),
     controlledBy: name().nullish(),
     language: name().nullish(),
     rotatedFrom: uuid()
       .nullish()
-      .describe('The thread that this one continues. At most one other thread can continue a thread.'),
+      .describe(
+        'The thread that this one continues, which must exist, and which no other thread continues. It cannot be changed later.',
+      ),
     createdAt: createdOnce(),
   })
   .meta({
@@ -249,7 +249,9 @@ export const DeliveryReport = z
       .meta({ examples: ['read'] }),
     statusAt: timestamp()
       .optional()
-      .describe('When the message got this status, as the provider says. Default: now.'),
+      .describe(
+        'When the message got this status, as the provider says. Default: now; a report with a timestamp takes precedence.',
+      ),
   })
   .meta({ id: 'DeliveryReport' });
 export type DeliveryReport = z.infer<typeof DeliveryReport>;

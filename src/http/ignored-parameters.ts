@@ -129,15 +129,20 @@ function responseSchemaOf(responses: unknown): unknown {
 
 const isStrict = (request: FastifyRequest): boolean => STRICT.test(String(request.headers.prefer ?? ''));
 
+/** Adds `paths` to X-Ignored-Parameters. */
+export function nameIgnored(reply: FastifyReply, paths: readonly string[]): void {
+  const before = reply.getHeader('x-ignored-parameters');
+  const names = [...(before === undefined ? [] : String(before).split(', ')), ...paths.map(headerSafe)];
+  reply.header('x-ignored-parameters', names.slice(0, MAX_NAMES).join(', '));
+}
+
 /**
  * For a route that reads its body itself: adds `paths` to X-Ignored-Parameters.
  * @throws VALIDATION_FAILED with `Prefer: handling=strict`
  */
 export function reportIgnored(request: FastifyRequest, reply: FastifyReply, paths: readonly string[]): void {
   if (paths.length === 0) return;
-  const before = reply.getHeader('x-ignored-parameters');
-  const names = [...(before === undefined ? [] : String(before).split(', ')), ...paths.map(headerSafe)];
-  reply.header('x-ignored-parameters', names.slice(0, MAX_NAMES).join(', '));
+  nameIgnored(reply, paths);
   if (isStrict(request)) throw validationFailed(paths.map((path) => ({ path, message: UNKNOWN_NAME })));
 }
 

@@ -156,7 +156,9 @@ export const OpportunityPut = z
     temperatureOverride: temperature()
       .nullish()
       .describe('The override of a team member. If it is not null, it is reported as `temperature`.'),
-    qualifiedAt: timestamp().nullish(),
+    qualifiedAt: timestamp()
+      .nullish()
+      .describe('Default: when `stageId` is first set. While it is set, null does not clear it.'),
     lastActivityAt: timestamp().nullish(),
     createdAt: createdOnce(),
   })

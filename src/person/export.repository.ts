@@ -1,9 +1,9 @@
 import { and, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { dateTime, field } from '../contract/fields.ts';
-import { fromStores, messageRecordFields } from '../conversations/messages.repository.ts';
 import { conversationRecordView } from '../conversations/repository.ts';
 import { ConversationMessageRecord, ConversationRecord } from '../conversations/schema.ts';
+import { fromStores, messageRecordFields } from '../conversations/transcripts.repository.ts';
 import { getCustomerRecord } from '../customers/repository.ts';
 import { CustomerRecord } from '../customers/schema.ts';
 import {

@@ -1,5 +1,5 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, invalid } from '../contract/errors.ts';
 import {
   activeQuotes,
   as,
@@ -8,6 +8,7 @@ import {
   insertOnce,
   inTransaction,
   isId,
+  isoTime,
   type Json,
   keyIs,
   type Once,
@@ -44,7 +45,7 @@ const sizeBytes = sql<number>`${quoteAttachments.sizeBytes}::float8`;
 
 /** The function returns the attachments of a quote in any status, oldest first. It throws QUOTE_NOT_FOUND. */
 function defineAttachments(name: string, view: Resource) {
-  const statement = prepared(name, ($: Params<RecordKey>) => {
+  const compose = ($: Params<RecordKey>) => {
     const list = qb
       .select(as({ id, fileName, kind, mimeType, sizeBytes }))
       .from(quoteAttachments)
@@ -55,7 +56,8 @@ function defineAttachments(name: string, view: Resource) {
       Json<StoredAttachment[]>
     >`coalesce((select json_agg(attachment) from ${list}), '[]')`;
     return qb.select(as({ attachments })).from(quotes).where(recordIs(view, $));
-  });
+  };
+  const statement = prepared(name, compose, { isShort: true });
   return async (scope: OrganizationScope, id: string, links: FileLinks): Promise<QuoteAttachment[]> => {
     const { db, organizationId } = scope;
     const [row] = isId(id) ? await db.read(statement, { organizationId, id }) : [];
@@ -114,13 +116,17 @@ export async function orphanedFiles(db: Queries, files: readonly LinkedFile[]): 
   return orphans;
 }
 
+/** A list of attachments has no pages. */
+export const MAX_ATTACHMENTS = 200;
+
 type AttachmentValues = AttachmentDescription &
   Pick<StoredFile, 'id' | 'sizeBytes'> & { organizationId: string; quoteId: string };
 
 const insertInto = ($: Params<AttachmentValues>, condition: SQL) => sql`
   insert into ${quoteAttachments} (organization_id, id, quote_id, file_name, kind, mime_type, size_bytes)
-  select ${quotes.organizationId}, ${$.id}::uuid, ${quotes.id}, ${$.fileName}, ${$.kind}, ${$.mimeType}, ${$.sizeBytes}
-  from ${quotes} where ${ofOrganization(quotes, $)} and ${quotes.id} = ${$.quoteId} and ${activeQuotes.visible} and ${condition}
+  select ${$.organizationId}::uuid, ${$.id}::uuid, ${$.quoteId}::uuid, ${$.fileName}, ${$.kind}, ${$.mimeType}, ${$.sizeBytes}
+  where ${condition} and ${sql.raw(String(MAX_ATTACHMENTS))} > (
+    select count(*) from ${quoteAttachments} where ${ofOrganization(quoteAttachments, $)} and ${quoteId} = ${$.quoteId})
   returning *`;
 
 const insertStatement = prepared(
@@ -136,8 +142,8 @@ const insertOnceStatement = prepared('quotes.create_attachment_once', ($: Params
   ),
 );
 
-/** @throws QUOTE_NOT_FOUND; the caller then removes the file */
-export async function recordAttachment(
+/** @throws VALIDATION_FAILED; the caller has locked the quote */
+export async function insertAttachment(
   scope: OrganizationScope,
   quoteId: string,
   { id, sizeBytes }: Pick<StoredFile, 'id' | 'sizeBytes'>,
@@ -150,9 +156,39 @@ export async function recordAttachment(
   const isWritten = key
     ? (await writeOnce(scope, insertOnceStatement, { ...values, ...key })).isWritten
     : (await db.write(insertStatement, values)).length === 1;
-  if (!isWritten) throw recordNotFound(activeQuotes, quoteId);
+  if (!isWritten)
+    throw invalid('body.file', `is too many: a quote has at most ${MAX_ATTACHMENTS} attachments`);
   return attachment;
 }
+
+const touchStatement = prepared('quotes.touch', ($: Params<RecordKey>) =>
+  qb
+    .update(quotes)
+    .set({ updatedAt: sql`${quotes.updatedAt} + interval '1 ms'` })
+    .where(recordIs(activeQuotes, $))
+    .returning(as({ id: quotes.id })),
+);
+
+/** Moves `updatedAt` of the quote, and locks it. */
+async function touchQuote({ db, organizationId }: OrganizationScope, id: string): Promise<void> {
+  const [row] = isId(id) ? await db.write(touchStatement, { organizationId, id }) : [];
+  if (!row) throw recordNotFound(activeQuotes, id);
+}
+
+/** @throws QUOTE_NOT_FOUND, VALIDATION_FAILED; the caller then removes the file */
+export const addAttachment = (
+  scope: OrganizationScope,
+  quoteId: string,
+  file: Pick<StoredFile, 'id' | 'sizeBytes'>,
+  description: AttachmentDescription,
+  key?: IdempotencyKey,
+): Promise<StoredAttachment> =>
+  inTransaction(scope, async (within) => {
+    await touchQuote(within, quoteId);
+    return insertAttachment(within, quoteId, file, description, key);
+  });
+
+const attachmentNotFound = (id: string) => new ApiError('QUOTE_ATTACHMENT_NOT_FOUND', { id });
 
 const lockAttachmentStatement = prepared(
   'quotes.lock_attachment',
@@ -171,15 +207,18 @@ const lockAttachmentStatement = prepared(
 export const lockAttachment =
   (quoteId: string) =>
   async (scope: OrganizationScope, id: string): Promise<Json<unknown>> => {
-    await quoteRecord.getActive(scope, quoteId);
+    await quoteRecord.lock(scope, quoteId);
     const { db, organizationId } = scope;
     const [row] = isId(id) ? await db.write(lockAttachmentStatement, { organizationId, quoteId, id }) : [];
-    if (!row) throw new ApiError('QUOTE_ATTACHMENT_NOT_FOUND', { id });
+    if (!row) throw attachmentNotFound(id);
     return toJson(row);
   };
 
 const deleteAttachmentStatement = prepared('quotes.delete_attachment', ($: Params<RecordKey>) =>
-  qb.delete(quoteAttachments).where(keyIs(quoteAttachments, $)),
+  qb
+    .delete(quoteAttachments)
+    .where(keyIs(quoteAttachments, $))
+    .returning(as({ id, deletedAt: isoTime(sql`now()`) })),
 );
 
 /**
@@ -192,7 +231,10 @@ export const deleteAttachment = (
   id: string,
 ): Promise<DeletedQuoteAttachment> =>
   inTransaction(scope, async (within) => {
+    const { db, organizationId } = within;
+    await touchQuote(within, quoteId);
     await lockAttachment(quoteId)(within, id);
-    await within.db.write(deleteAttachmentStatement, { organizationId: within.organizationId, id });
-    return { id: id.toLowerCase(), deletedAt: new Date().toISOString() };
+    const [deleted] = await db.write(deleteAttachmentStatement, { organizationId, id });
+    if (!deleted) throw attachmentNotFound(id);
+    return deleted;
   });

@@ -12,10 +12,11 @@ import { ArchivedRecord, CHANGES, orUndefined, REPLACES, uuidParams } from '../h
 import { validatorCompiler } from '../http/validation.ts';
 import { json } from '../openapi/responses.ts';
 import {
+  addAttachment,
   deleteAttachment,
   getAttachment,
   lockAttachment,
-  recordAttachment,
+  MAX_ATTACHMENTS,
 } from './attachments.repository.ts';
 import { findQuote, openQuote, quoteRecord } from './repository.ts';
 import type { QuoteView } from './routes.ts';
@@ -60,10 +61,10 @@ export const publicQuoteRoutes: FastifyPluginCallbackZod<{ db: Database }> = (ap
   done();
 };
 
-export type QuoteRoutesOptions = { storage: FileStorage; links: FileLinks; now: () => number };
+export type QuoteRoutesOptions = { storage: FileStorage; links: FileLinks };
 
 export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, options, done) => {
-  const { storage, now } = options;
+  const { storage } = options;
   const params = quoteParams;
 
   app.get(
@@ -170,10 +171,7 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
         response: { 200: json(QuoteRecord, 'The quote as it is now.') },
       },
     },
-    async (request) => {
-      const openedAt = request.body.openedAt ?? new Date(now()).toISOString();
-      return openQuote(request.scope, request.params.quoteId, openedAt);
-    },
+    async (request) => openQuote(request.scope, request.params.quoteId, request.body.openedAt),
   );
 
   app.delete(
@@ -217,8 +215,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
       schema: {
         operationId: 'createQuoteAttachment',
         summary: 'Attach a file to a quote',
-        description:
-          'The file is streamed to the storage. A file larger than 25 MiB is rejected while it arrives (413).',
+        description: `The file is streamed to the storage. A file larger than 25 MiB is rejected while it arrives (413). A quote has at most ${MAX_ATTACHMENTS} attachments.`,
         consumes: ['multipart/form-data'],
         params: quoteParams,
         body: QuoteAttachmentUpload,
@@ -236,7 +233,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
       };
       const { stored, description } = await readUpload(request, reply, store, discard);
       const attach = async (key?: IdempotencyKey) =>
-        toJson(await recordAttachment(scope, params.quoteId, stored, description, key));
+        toJson(await addAttachment(scope, params.quoteId, stored, description, key));
       const { kind, fileName, mimeType } = description;
       const sent = JSON.stringify([kind, fileName, mimeType, stored.sha256]);
       const response = await idempotent(request, reply, getAttachment, attach, sent).catch(async (error) => {

@@ -163,32 +163,32 @@ export async function findQuote(db: Database, token: string): Promise<Json<Publi
 const isOfErased = sql`exists (select from ${erasures}
   where ${ofOrganization(erasures)} and ${erasures.customerId} = ${quotes.customerId})`;
 
-const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt: string }>) =>
+const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt: string | null }>) =>
   written(
     quoteRecordView,
     qb
       .update(quotes)
       .set({
         openCount: sql`${quotes.openCount} + 1`,
-        firstOpenedAt: sql`least(${quotes.firstOpenedAt}, ${$.openedAt}::timestamptz)`,
-        lastOpenedAt: sql`greatest(${quotes.lastOpenedAt}, ${$.openedAt}::timestamptz)`,
+        firstOpenedAt: sql`least(${quotes.firstOpenedAt}, coalesce(${$.openedAt}::timestamptz, now()))`,
+        lastOpenedAt: sql`greatest(${quotes.lastOpenedAt}, coalesce(${$.openedAt}::timestamptz, now()))`,
       })
       .where(and(recordIs(activeQuotes, $), eq(quotes.status, 'published'), not(isOfErased))),
   ),
 );
 
 /**
- * @param openedAt ISO 8601
+ * @param openedAt ISO 8601; default: now
  * @throws QUOTE_NOT_FOUND, QUOTE_NOT_PUBLISHED
  */
 export async function openQuote(
   scope: OrganizationScope,
   id: string,
-  openedAt: string,
+  openedAt: string | undefined,
 ): Promise<Json<QuoteRecord>> {
   const { db, organizationId } = scope;
   if (!isId(id)) throw recordNotFound(activeQuotes, id);
-  const [row] = await db.write(openStatement, { organizationId, id, openedAt });
+  const [row] = await db.write(openStatement, { organizationId, id, openedAt: openedAt ?? null });
   if (row) return row.body;
   await quoteRecord.getActive(scope, id);
   throw new ApiError('QUOTE_NOT_PUBLISHED');

@@ -187,6 +187,77 @@ test('two conversations that swap their contacts with If-Match, beside a custome
   expect(await findAllDrift(service, agency)).toEqual([]);
 });
 
+test('imports beside each other, beside reports with If-Match, corrections, rotations and erasures of the same messages end without a deadlock', async () => {
+  const agency = await service.agency();
+  const { patch, post, put } = dashboard.of(agency);
+  for (let round = 0; round < 3; round += 1) {
+    const ana = await customer(agency);
+    const first = await conversation(agency, { customerId: ana.id });
+    const next = await conversation(agency, { customerId: ana.id, rotatedFrom: first.id });
+    const messages = Array.from({ length: 30 }, (_, index) => ({
+      id: randomUUID(),
+      content: `message ${index}`,
+      direction: 'inbound',
+      messageType: 'text',
+      // One message of the provider arrived in both threads.
+      delivery: { providerMessageId: `wamid.${round}.${index % 20}` },
+    }));
+    const both = [first.id, next.id];
+    for (const id of both) await post(`/conversations/${id}/messages`, { data: messages });
+    const correct = (order: typeof messages, content: string) => ({
+      data: order.map((one) => ({ ...one, content: `${content} ${one.content}` })),
+    });
+    const replies = await Promise.all([
+      ...both.flatMap((id) => [
+        post(`/conversations/${id}/messages`, correct(messages, 'a')),
+        post(`/conversations/${id}/messages`, correct(messages.toReversed(), 'b')),
+        patch(
+          `/conversations/${id}/messages/${messages[3]?.id}`,
+          { content: 'c' },
+          { headers: { 'if-match': '*' } },
+        ),
+        put(`/conversations/${randomUUID()}`, {
+          channel: 'whatsapp',
+          contact: '+525512345678',
+          rotatedFrom: next.id,
+        }),
+      ]),
+      ...Array.from({ length: 20 }, (_, index) =>
+        patch(`/deliveries/wamid.${round}.${index}`, { status: 'read' }, { headers: { 'if-match': '*' } }),
+      ),
+      post(`/customers/${ana.id}/erase`),
+    ]);
+    // After the erasure, no message has the id of the provider.
+    for (const { status, text } of replies) expect([200, 201, 400, 404], text).toContain(status);
+  }
+  expect(await findDrift(service, agency)).toEqual([]);
+});
+
+test('merges and erasures beside PUTs that move quotes between opportunities, and beside quotes that are created, end without a deadlock', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  for (let round = 0; round < MEETINGS / 4; round += 1) {
+    const [ana, eva] = [await customer(agency), await customer(agency)];
+    const leads = await Promise.all([ana, ana, eva].map(({ id }) => opportunity(agency, { customerId: id })));
+    const offers = await Promise.all(leads.map(({ id }) => quote(agency, { opportunityId: id })));
+    const body = { title: 'Oaxaca', status: 'draft' };
+    const replies = await Promise.all([
+      ...offers.flatMap(({ id }) =>
+        leads.flatMap(({ id: opportunityId }) => [
+          call.put(`/quotes/${id}`, { ...body, opportunityId }),
+          call.patch(`/quotes/${id}`, { opportunityId }),
+          call.put(`/quotes/${randomUUID()}`, { ...body, opportunityId }),
+        ]),
+      ),
+      act(agency, eva, 'merge', { from: ana.id }),
+      call.patch(`/opportunities/${leads[2]?.id}`, { customerId: ana.id }),
+      act(agency, eva, 'erase'),
+    ]);
+    for (const { status, text } of replies) expect([200, 201, 400, 404], text).toContain(status);
+  }
+  expect(await findAllDrift(service, agency)).toEqual([]);
+});
+
 const heldContacts = async ({ id }: Agency): Promise<number> => {
   const text = `select from pg_locks where locktype = 'advisory' and granted and classid = hashtext($1)::oid`;
   return (await service.query(text, [id])).length;
@@ -247,8 +318,7 @@ async function lockable(agency: Agency) {
     const lock = locks[name] ?? '';
     return (await client.query(`select ${lock} skip locked`)).rowCount === 0;
   };
-  const take = (client: pg.Client, name: string) =>
-    client.query(`select ${locks[name]}`);
+  const take = (client: pg.Client, name: string) => client.query(`select ${locks[name]}`);
   return { idOf, isTaken, names: Object.keys(locks), take };
 }
 
@@ -292,7 +362,7 @@ const ORDERS: [string, string[], (agency: Agency, idOf: (name: string) => string
   ],
   [
     'an attachment',
-    ['quote_attachments'],
+    ['quotes low', 'quote_attachments'],
     (agency, idOf) =>
       dashboard.of(agency).delete(`/quotes/${idOf('quotes low')}/attachments/${idOf('quote_attachments')}`),
   ],

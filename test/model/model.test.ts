@@ -82,8 +82,9 @@ const iso = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-
 const STORED = KINDS.map((kind) => {
   const archived = kind === 'conversations' ? 'null' : iso('archived_at');
   const published = kind === 'quotes' ? iso('published_at') : 'null';
+  const qualified = kind === 'opportunities' ? iso('qualified_at') : 'null';
   return `select organization_id as "organizationId", '${kind}' as kind, id, ${iso('created_at')} as "createdAt", ${iso('updated_at')} as "updatedAt",
-    ${archived} as "archivedAt", ${published} as "publishedAt" from ${TABLES[kind].table} where organization_id = any($1)`;
+    ${archived} as "archivedAt", ${published} as "publishedAt", ${qualified} as "qualifiedAt" from ${TABLES[kind].table} where organization_id = any($1)`;
 }).join(' union all ');
 
 type Pair = [Organization, Organization];

@@ -141,7 +141,7 @@ const DERIVED: Partial<Record<Kind, (row: Row, organization: Organization) => Fi
 export const show = (schema: string, kind: Kind, row: Row, organization: Organization): Fields =>
   pick(schema, { ...row, ...DERIVED[kind]?.(row, organization) });
 
-const TIMESTAMPS = ['createdAt', 'archivedAt', 'publishedAt', 'updatedAt'] as const;
+const TIMESTAMPS = ['createdAt', 'archivedAt', 'publishedAt', 'qualifiedAt', 'updatedAt'] as const;
 
 /** The part of a table's row that only the database knows. */
 export type Stored = { kind: Kind; id: string } & Record<(typeof TIMESTAMPS)[number], string | null>;

@@ -310,7 +310,8 @@ const OWNED: Record<OwnedKind, Owned> = {
     schema: 'OpportunityPut',
     references: { customerId: 'customers', sellerMemberId: 'members', stageId: 'stages' },
     // The dashboard sends `agentTemperature` as another name of `temperature`.
-    complete: ({ temperature }, { agentTemperature = temperature }) => ({
+    complete: ({ temperature, stageId, qualifiedAt }, { agentTemperature = temperature }, old) => ({
+      qualifiedAt: qualifiedAt ?? (stageId === null ? null : (old?.qualifiedAt ?? NOW)),
       temperature: agentTemperature,
       agentTemperature: undefined,
     }),
@@ -446,15 +447,20 @@ export const open: Write = (organization, { id, body: { openedAt } }) => {
   });
 };
 
+const withTouchedQuote = (organization: Organization, id: string): Organization =>
+  withRows(organization, [['quotes', { ...(organization.quotes[id] as Row), updatedAt: NOW }]]);
+
 export const attach: Write = (organization, { id: quoteId, body, generated: { id, url } }) => {
   const attachment = { ...body, id, quoteId, sizeBytes: Buffer.byteLength(body.content), url };
-  return { ...organization, attachments: { ...organization.attachments, [id]: attachment } };
+  const attachments = { ...organization.attachments, [id]: attachment };
+  return withTouchedQuote({ ...organization, attachments }, quoteId);
 };
 
-export const detach: Write = (organization, { id, childId }) =>
-  organization.attachments[childId]?.quoteId === id
-    ? { ...organization, attachments: only(organization.attachments, (file) => file !== childId) }
-    : rejected(404, 'QUOTE_ATTACHMENT_NOT_FOUND');
+export const detach: Write = (organization, { id, childId }) => {
+  if (organization.attachments[childId]?.quoteId !== id) return rejected(404, 'QUOTE_ATTACHMENT_NOT_FOUND');
+  const attachments = only(organization.attachments, (file) => file !== childId);
+  return withTouchedQuote({ ...organization, attachments }, id);
+};
 
 /** Conversations. A chain has the id of its oldest thread. */
 

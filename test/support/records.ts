@@ -11,7 +11,7 @@ import { opportunityRecord } from '../../src/opportunities/repository.ts';
 import { OpportunityPut } from '../../src/opportunities/schema.ts';
 import { pipelineStageRecord } from '../../src/pipeline-stages/repository.ts';
 import { PipelineStagePut } from '../../src/pipeline-stages/schema.ts';
-import { recordAttachment } from '../../src/quotes/attachments.repository.ts';
+import { addAttachment } from '../../src/quotes/attachments.repository.ts';
 import { quoteRecord } from '../../src/quotes/repository.ts';
 import { QuotePut } from '../../src/quotes/schema.ts';
 import { teamMemberRecord } from '../../src/team/repository.ts';
@@ -86,7 +86,7 @@ export async function attachment(
 ) {
   const description = { fileName, kind, mimeType };
   const file = await storeFile(storage, scope.organizationId, Readable.from([content]));
-  const stored = await recordAttachment(scope, quoteId, file, description);
+  const stored = await addAttachment(scope, quoteId, file, description);
   return { stored, content };
 }
 

@@ -17,6 +17,6 @@ test('npm run sql rejects an unknown name, and prints the names of all statement
   await expect(sql('customers.git')).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringContaining('There is no statement customers.git.'),
-    stdout: expect.stringMatching(/^customers\.get$[\s\S]*^products\.create$[\s\S]*^quotes\.lock_to_write$/m),
+    stdout: expect.stringMatching(/^customers\.get$[\s\S]*^products\.create$[\s\S]*^quotes\.put$/m),
   });
 });

@@ -50,8 +50,8 @@ export const sent = (field: string): Placeholder => sql.placeholder(`sent ${fiel
 
 const list = (parts: SQL[]): SQL => sql.join(parts, sql`, `);
 
-/** The columns `is_stored`, `is_visible` and one for each rule: whether it is broken. */
-type Verdict = { is_stored: boolean; is_visible: boolean } & Record<string, boolean>;
+/** Whether there is a visible record, and for each rule whether it is broken. */
+type Verdict = { is_visible: boolean } & Record<string, boolean>;
 
 /** The second attempt finds a record that another request was creating. */
 const ATTEMPTS = 2;
@@ -115,7 +115,7 @@ export function definePut<T, Name extends string>(
         select ${table}.* from first cross join ${table} where ${keyIs(table, $)} for no key update of ${table}),
       last as materialized (select ${statesOf(true)} from first left join stored on true),
       verdict as materialized (
-        select ${list([sql`${table.id} is not null as is_stored`, sql`${visible} as is_visible`, ...broken])}
+        select ${list([sql`(${table.id} is not null and ${visible}) as is_visible`, ...broken])}
         from first cross join last left join stored as ${table} on true)`;
   };
 

@@ -102,9 +102,14 @@ export const keyIn = (table: TenantTable, $: Params<Ids>) =>
   and(ofOrganization(table, $), isAnyOf(table.id, $.ids));
 
 /** Locks the rows until the transaction ends, in the order of their ids, so that two transactions never deadlock. `first` come before. */
-export function lockRows(table: TenantTable, where: SQL | undefined, first = sql`true`) {
+export function lockRows(table: TenantTable, where: SQL | undefined, first?: SQL) {
   const { id } = table;
-  return qb.select(as({ id })).from(table).where(where).orderBy(desc(first), id).for('no key update');
+  return qb
+    .select(as({ id }))
+    .from(table)
+    .where(where)
+    .orderBy(...(first ? [desc(first)] : []), id)
+    .for('no key update');
 }
 
 export type Batch = RecordKey & { limit: number };
