@@ -209,6 +209,22 @@ describe('when the database cannot be reached', () => {
     expect(body.data.map(({ title }: { title: string }) => title)).toEqual(['Después', 'Antes']);
   });
 
+  test('a read is repeated until its timeout, and then logged with the cause', async () => {
+    const agency = await service.agency();
+    const proxy = await startProxy(service.url);
+    onTestFinished(proxy.close);
+    const { send, lines } = await ownInstance(service, { url: proxy.url, statementTimeout: 250 });
+    proxy.cut();
+    expectUnavailable(await send(agency, 'GET', '/v1/team'));
+    expect(lines.filter(({ level }) => level >= 40)).toMatchObject([
+      {
+        level: 50,
+        organizationId: agency.id,
+        err: { message: expect.stringMatching(/connect|terminated/i) },
+      },
+    ]);
+  });
+
   test('a write whose result is lost is 503 and not repeated: it may have been applied', async () => {
     const agency = await service.agency();
     const { proxy, send } = await behindProxy();

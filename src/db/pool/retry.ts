@@ -21,8 +21,9 @@ export async function retry<Result>(
         kind === 'read'
           ? isTransient(error) || isSafeToRepeat(error)
           : isSafeToRepeat(error) && attempt <= WRITE_RETRIES;
-      if (!isRepeated || performance.now() > deadline) throw error;
-      await pause(backoff(attempt));
+      const wait = backoff(attempt);
+      if (!isRepeated || performance.now() + wait > deadline) throw error;
+      await pause(wait);
     }
   }
 }
