@@ -226,14 +226,14 @@ test('an update leaves fields whose argument is null, and empties those in `clea
 });
 
 describe('arguments', () => {
-  const MANY = Array(100_000).fill('id');
+  const MANY = Array(25_000).fill('id');
   const DEEP = `${'['.repeat(40)}${']'.repeat(40)}`;
 
   test.each<[what: string, name: string, args: Record<string, unknown>, message: RegExp]>([
-    ['100,000 names', 'listCustomers', { fields: MANY }, /^fields must be a list of names/],
-    ['100,000 names as JSON', 'listCustomers', { fields: JSON.stringify(MANY) }, /^fields must be a list/],
-    ['100,000 names with commas', 'listCustomers', { fields: MANY.join(' , ') }, /^fields must be a list/],
-    ['blanks', 'listCustomers', { fields: ' '.repeat(900_000) }, /^fields must be a list of names/],
+    ['25,000 names', 'listCustomers', { fields: MANY }, /^fields must be a list of names/],
+    ['25,000 names as JSON', 'listCustomers', { fields: JSON.stringify(MANY) }, /^fields must be a list/],
+    ['25,000 names with commas', 'listCustomers', { fields: MANY.join(' , ') }, /^fields must be a list/],
+    ['blanks', 'listCustomers', { fields: ' '.repeat(200_000) }, /^fields must be a list of names/],
     ['JSON in JSON', 'createCustomer', { contacts: DEEP }, /must not be nested deeper than 32 levels/],
     [
       'many objects as JSON',

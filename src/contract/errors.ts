@@ -224,9 +224,10 @@ const ERRORS = {
   }),
   PAYLOAD_TOO_LARGE: kind<{ part: 'body' | 'file'; limit: string }>({
     status: 413,
-    meaning: 'The body is larger than 1 MiB, or an uploaded file than 25 MiB.',
+    meaning:
+      'The body is larger than 256 KiB, an uploaded file than 25 MiB, or an import of messages than 4 MiB.',
     message: ({ part, limit }) => `The ${part} is larger than ${limit}.`,
-    example: { part: 'body', limit: '1 MiB' },
+    example: { part: 'body', limit: '256 KiB' },
   }),
   RANGE_NOT_SATISFIABLE: kind<{ contentRange: string }>({
     status: 416,

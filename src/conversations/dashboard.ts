@@ -211,6 +211,7 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
   app.post(
     '/conversations/:conversationId/messages',
     {
+      bodyLimit: 4 * 1024 * 1024,
       config: { errorCodes: ['CONVERSATION_NOT_FOUND'] },
       schema: {
         operationId: 'importConversationMessages',

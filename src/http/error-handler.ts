@@ -33,8 +33,9 @@ function sendError(reply: FastifyReply, error: ApiError): void {
     .send(JSON.stringify(errorBody(error)));
 }
 
-const FRAMEWORK_ERRORS: Record<string, () => ApiError> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: () => new ApiError('PAYLOAD_TOO_LARGE', { part: 'body', limit: '1 MiB' }),
+const FRAMEWORK_ERRORS: Record<string, (request: FastifyRequest) => ApiError> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ({ routeOptions: { bodyLimit } }) =>
+    new ApiError('PAYLOAD_TOO_LARGE', { part: 'body', limit: `${bodyLimit / 1024} KiB` }),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     invalid('body', 'must be JSON, and be sent with Content-Type: application/json'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => invalid('body', 'must be as long as Content-Length says'),
@@ -63,7 +64,7 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest): ApiEr
       : new OutcomeUnknown(error);
   }
   const known = 'code' in error ? FRAMEWORK_ERRORS[error.code] : undefined;
-  if (known) return known();
+  if (known) return known(request);
   const status = (error as Partial<FastifyError>).statusCode;
   if (status !== undefined && status >= 400 && status < 500)
     return new ApiError('VALIDATION_FAILED', 'The request cannot be read.');

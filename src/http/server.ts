@@ -25,7 +25,7 @@ export type HttpServerOptions = {
 };
 
 const CLIENT_REQUEST_ID = /^[\w-]{8,64}$/;
-const BODY_LIMIT = 1024 * 1024;
+const BODY_LIMIT = 256 * 1024;
 
 function requestId(raw: Pick<IncomingMessage, 'headers'>): string {
   const sent = raw.headers['x-request-id'];

@@ -94,7 +94,7 @@ const restoreActive: Provocation = (send) => send({ ids: has });
 const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   VALIDATION_FAILED: (send) => send({ headers: { prefer: 'handling=strict' } }),
   UNAUTHORIZED: (send) => send({ key: null }),
-  PAYLOAD_TOO_LARGE: (send) => send({ body: { text: 'x'.repeat(1024 * 1024) } }),
+  PAYLOAD_TOO_LARGE: (send) => send({ body: { text: 'x'.repeat(4 * 1024 * 1024) } }),
   RATE_LIMIT_EXCEEDED: async (send, { scope }) => {
     const { key } = parseJson(await issueApiKey(scope, { name: 'one a minute', requestsPerMinute: 1 }));
     await send({ key });

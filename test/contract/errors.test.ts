@@ -145,14 +145,14 @@ describe('a body that cannot be read gets the body of an error, and changes noth
   const COMPRESSED = bodyError('must not be compressed');
   const NOT_AN_OBJECT = bodyError('must be a JSON object');
   const TOO_DEEP = bodyError('must not be nested deeper than 32 levels');
-  const TOO_LARGE = errorBody('PAYLOAD_TOO_LARGE', 'The body is larger than 1 MiB.');
-  const MIB = 1024 * 1024;
+  const TOO_LARGE = errorBody('PAYLOAD_TOO_LARGE', 'The body is larger than 256 KiB.');
+  const LIMIT = 256 * 1024;
 
   const gzip = { ...JSON_HEADERS, 'Content-Encoding': 'gzip' };
   const chunked = { ...JSON_HEADERS, ...CHUNKED, 'Content-Length': null };
   const mergePatch = { 'Content-Type': 'application/merge-patch+json' };
   const inLatin1 = Buffer.from('{"firstName":"\xe9"}', 'latin1');
-  const largeChunk = `${(MIB + 1).toString(16)}\r\n${'x'.repeat(MIB + 1)}\r\n0\r\n\r\n`;
+  const largeChunk = `${(LIMIT + 1).toString(16)}\r\n${'x'.repeat(LIMIT + 1)}\r\n0\r\n\r\n`;
 
   test.each<[string, ErrorBody, Record<string, string | null>, string | Buffer]>([
     ['malformed JSON', NOT_JSON, JSON_HEADERS, '{"contacts":'],
@@ -171,10 +171,15 @@ describe('a body that cannot be read gets the body of an error, and changes noth
     ['a body compressed twice', COMPRESSED, { ...gzip, 'Content-Encoding': 'identity, br' }, VALID_CUSTOMER],
     ['an array', NOT_AN_OBJECT, JSON_HEADERS, '[]'],
     ['null', bodyError('must not be null'), JSON_HEADERS, 'null'],
-    ['arrays in arrays', TOO_DEEP, JSON_HEADERS, '['.repeat(MIB / 2) + ']'.repeat(MIB / 2)],
-    ['a text of exactly 1 MiB', NOT_AN_OBJECT, JSON_HEADERS, `"${'x'.repeat(MIB - 2)}"`],
-    ['more than 1 MiB in one chunk', TOO_LARGE, chunked, largeChunk],
-    ['more than 1 MiB by its length alone', TOO_LARGE, { ...JSON_HEADERS, 'Content-Length': '99999999' }, ''],
+    ['arrays in arrays', TOO_DEEP, JSON_HEADERS, '['.repeat(LIMIT / 2) + ']'.repeat(LIMIT / 2)],
+    ['a text of exactly 256 KiB', NOT_AN_OBJECT, JSON_HEADERS, `"${'x'.repeat(LIMIT - 2)}"`],
+    ['more than 256 KiB in one chunk', TOO_LARGE, chunked, largeChunk],
+    [
+      'more than 256 KiB by its length alone',
+      TOO_LARGE,
+      { ...JSON_HEADERS, 'Content-Length': '99999999' },
+      '',
+    ],
     ['a malformed chunk', NOT_HTTP, chunked, 'zz\r\n'],
   ])('%s', async (_name, body, headers, bytes) => {
     const { key, id } = await service.agency();

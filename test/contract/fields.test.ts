@@ -69,7 +69,8 @@ function rejectionsOfText({ format, minLength = 0, maxLength }: Schema): Rejecti
     ...TOO_MANY_MARKS.filter((value) => value.length <= max).map((value) =>
       reject(value, 'must not contain more than 30 combining marks in a row'),
     ),
-    reject(ASTRAL.repeat(max + 1), length('most', max)),
+    // A body with more of the larger characters would be too large itself.
+    reject((max > 50_000 ? 'x' : ASTRAL).repeat(max + 1), length('most', max)),
     ...(min > 0 ? [reject(ASTRAL.repeat(min - 1), length('least', min))] : []),
   ];
 }
@@ -156,9 +157,17 @@ const EDGES_OF: Kinds<unknown[]> = {
   },
   array: ({ items, maxItems }) => {
     // A record has a limit in bytes: not every entry can have the longest text.
-    const { maxLength: length = 1 } = resolved(items as Schema) as Record<string, number>;
+    const { minLength: least = 0, maxLength: length = 1 } = resolved(items as Schema) as Record<
+      string,
+      number
+    >;
     const longest = (length > 255 ? 'x' : ASTRAL).repeat(length);
-    return [[], [''], ['b ', 'a', 'b '], [...Array(Number(maxItems) - 1).fill(ASTRAL.repeat(20)), longest]];
+    return [
+      [],
+      ['x'.repeat(least)],
+      ['b ', 'a', 'b '],
+      [...Array(Number(maxItems) - 1).fill(ASTRAL.repeat(20)), longest],
+    ];
   },
   object: () => [],
 };

@@ -285,7 +285,7 @@ describe('unknown names are ignored and reported', () => {
         ['body.contacts[0].displayName', 'is set in the dashboard'],
       ),
     );
-    const long = await own.post('/v1/customers', { ['x'.repeat(500_000)]: 1 }, strictly);
+    const long = await own.post('/v1/customers', { ['x'.repeat(200_000)]: 1 }, strictly);
     expect([long.status, long.text.length < 1_000]).toEqual([400, true]);
     for (const path of ['/v1/catalog/products', '/v1/customers'])
       expect((await own.get(path)).body.data).toEqual([]);
