@@ -12,7 +12,6 @@ export type Responses = { statuses: Record<number, number>; p50: number; p99: nu
 export type Load =
   | { kind: 'closed'; port: number; request: string; clients: number; seconds: number }
   | { kind: 'pipelined'; port: number; requests: string[] }
-  | { kind: 'abandoned'; port: number; request: string; clients: number; after: number }
   | { kind: 'open'; port: number; requests: readonly string[]; rate: number; seconds: number };
 
 type Sample = { status: number; took: number };
@@ -31,11 +30,7 @@ async function closed({ port, request, clients, seconds }: Load & { kind: 'close
   return { samples, seconds: (performance.now() - start) / 1_000, broken: 0 };
 }
 
-export async function timed(
-  connection: Connection,
-  request: string,
-  since = performance.now(),
-): Promise<Sample> {
+async function timed(connection: Connection, request: string, since = performance.now()): Promise<Sample> {
   const status = await connection.send(request);
   return { status, took: performance.now() - since };
 }
@@ -46,14 +41,6 @@ async function pipelined({ port, requests }: Load & { kind: 'pipelined' }): Prom
   const samples = await Promise.all(requests.map((request) => timed(connection, request, start)));
   connection.close();
   return { samples, seconds: (performance.now() - start) / 1_000, broken: 0 };
-}
-
-async function abandoned({ port, request, clients, after }: Load & { kind: 'abandoned' }): Promise<Seen> {
-  const connections = await Promise.all(Array.from({ length: clients }, () => openConnection(port)));
-  for (const connection of connections) connection.send(request).catch(() => undefined);
-  await pause(after);
-  for (const connection of connections) connection.close();
-  return { samples: [], seconds: after / 1_000, broken: clients };
 }
 
 const OPEN_CONNECTIONS = 400;
@@ -98,7 +85,6 @@ async function open({ port, requests, rate, seconds }: Load & { kind: 'open' }):
 const runLoad = (load: Load): Promise<Seen> => {
   if (load.kind === 'closed') return closed(load);
   if (load.kind === 'pipelined') return pipelined(load);
-  if (load.kind === 'abandoned') return abandoned(load);
   return open(load);
 };
 

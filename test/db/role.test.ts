@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { administer } from '../support/databases.ts';
+import { migrateDatabase } from '../../src/db/index.ts';
+import { createOrganization } from '../../src/organizations/repository.ts';
+import { administer, EMPTY_TEMPLATE, ownDatabase } from '../support/databases.ts';
+import { ownPool } from '../support/instance.ts';
 import { useService } from '../support/service.ts';
 
 /** The tests of the suite run as this role, so its rights suffice for the service. */
@@ -29,4 +32,19 @@ test.each([
 ])('it cannot %s', async (statement) => {
   const result = administer(service.url, (client) => client.query(statement));
   await expect(result).rejects.toMatchObject({ code: '42501' });
+});
+
+test('a role that has a schema of its own name has its tables in public, and finds them there', async () => {
+  const { ownerUrl } = await ownDatabase(EMPTY_TEMPLATE);
+  await administer(ownerUrl, async (client) => {
+    await client.query(`create schema ${client.user}`);
+    await client.query(`create table ${client.user}.organizations (id uuid)`);
+  });
+  await migrateDatabase(ownerUrl);
+  const { id } = await createOrganization(ownPool(service, { url: ownerUrl }), 'Agency');
+  expect(
+    await administer(ownerUrl, (client) => client.query('select id from public.organizations')),
+  ).toMatchObject({
+    rows: [{ id }],
+  });
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import pg from 'pg';
-import { afterAll, beforeAll, inject } from 'vitest';
+import { afterAll, beforeAll, expect, inject, vi } from 'vitest';
 import { type KeyCache, openKeyCache } from '../../src/api-keys/cache.ts';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { buildApp } from '../../src/app.ts';
@@ -93,6 +93,30 @@ export type Service = {
   close: () => Promise<void>;
 };
 
+const leaks: string[] = [];
+process.on('warning', ({ name, message }) => {
+  if (name === 'MaxListenersExceededWarning') leaks.push(message);
+});
+
+/** What requests took is given back: connections, slots, the client of a readiness check, listeners. */
+async function expectNothingLeft(db: Database, pool: pg.Pool): Promise<void> {
+  const readiness = `select from pg_stat_activity where datname = current_database() and application_name like '%readiness'`;
+  await vi.waitFor(
+    async () => {
+      const { total, idle, running, waiting } = db.stats();
+      const checks = (await pool.query(readiness)).rowCount;
+      expect({ inUse: total - idle, running, waiting, checks, leaks }).toEqual({
+        inUse: 0,
+        running: 0,
+        waiting: 0,
+        checks: 0,
+        leaks: [],
+      });
+    },
+    { timeout: 10_000 },
+  );
+}
+
 const SECRETS = {
   current: 'test-signing-secret-of-32-characters',
   previous: 'previous-signing-secret-32-characters',
@@ -150,6 +174,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     query: async (text, values) => (await pool.query(text, values)).rows,
     close: async () => {
       await app.close();
+      await expectNothingLeft(db, pool);
       await db.close();
       await pool.end();
       await database.drop();

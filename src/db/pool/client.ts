@@ -8,8 +8,8 @@ import { createSlots, type Kind } from './slots.ts';
 /** Keys, jobs and commands have connections of their own; `for` gives an organization its share of the others. */
 export type Database = Queries &
   Scopes & {
-    /** `total` and `idle` connections, `running` and `waiting` tasks, and `written`: the writes since the start. */
-    stats: () => { total: number; idle: number; running: number; waiting: number; written: number };
+    /** Connections, `total` and `idle`; tasks, `running` and `waiting`. */
+    stats: () => { total: number; idle: number; running: number; waiting: number };
     close: () => Promise<void>;
   };
 
@@ -38,11 +38,6 @@ export function openDatabase(options: DatabaseOptions): Database {
   const tenants = openPool(options);
   const service = openPool({ ...options, poolSize: SERVICE_CONNECTIONS });
   const slots = createSlots({ slots: poolSize, places: maxWaiting });
-  let written = 0;
-  /** Called after a write: whoever sees the new count also sees the write. */
-  const countWrite = (): void => {
-    written += 1;
-  };
 
   /** Without an organization nothing waits for a slot. */
   function verbs(pool: Pool, transactionMs: number, organizationId?: string, caller?: Caller): Queries {
@@ -91,20 +86,18 @@ export function openDatabase(options: DatabaseOptions): Database {
         return task('read', statementTimeout, () => once((client) => send(client, statement, values)));
       },
       write: (statement, values) =>
-        task('write', statementTimeout, () =>
-          pool.withClient((client) => send(client, statement, values)),
-        ).finally(countWrite),
+        task('write', statementTimeout, () => pool.withClient((client) => send(client, statement, values))),
       transaction: (work, { timeoutMs } = {}) =>
         task('write', timeoutMs ?? transactionMs, (deadline, attempt) =>
           pool.withTransaction(work, { deadline, attempt, timeoutMs }),
-        ).finally(countWrite),
+        ),
     };
   }
 
   return {
     ...verbs(service, Math.max(SERVICE_TRANSACTION_MS, statementTimeout)),
     for: (organizationId, caller) => verbs(tenants, statementTimeout, organizationId, caller),
-    stats: () => ({ ...tenants.stats(), ...slots.stats(), written }),
+    stats: () => ({ ...tenants.stats(), ...slots.stats() }),
     close: async () => {
       await Promise.all([tenants.close(), service.close()]);
     },

@@ -33,16 +33,7 @@ export class DatabaseTimeout extends Error {
   }
 }
 
-const CONNECTION_CODES = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ENOENT',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-]);
+const CONNECTION_CODE = /^(E(CONNREFUSED|CONNRESET|PIPE|NOENT|TIMEDOUT|HOSTUNREACH|NOTFOUND)|EAI_AGAIN)$/;
 const CONNECTION_MESSAGE =
   /terminated|not queryable|read timeout|connection.*(closed|ended|timeout)|timeout.*connect/i;
 const NOT_ACCEPTING = new Set(['57P03', '53300']);
@@ -51,7 +42,7 @@ const GOING_AWAY = /^(08...|57P0[123]|53300)$/;
 /** Not an ApiError: its message may contain the client's text. */
 const isConnectionError = (error: unknown): boolean =>
   !(error instanceof ApiError) &&
-  (CONNECTION_CODES.has(text(error, 'code') ?? '') || CONNECTION_MESSAGE.test(text(error, 'message') ?? ''));
+  (CONNECTION_CODE.test(text(error, 'code') ?? '') || CONNECTION_MESSAGE.test(text(error, 'message') ?? ''));
 
 /** True if the same statement can soon succeed: the server restarts, or the connection broke. */
 export function isTransient(error: unknown): boolean {

@@ -3,8 +3,8 @@ import pg from 'pg';
 import { ApiError } from '../../contract/errors.ts';
 import { breaksConnection, DatabaseTimeout, sqlState } from './errors.ts';
 import { LostRace, type Queries } from './scope.ts';
-import { hasPreparedTooMany, run, send } from './send.ts';
-import { createSharedConnections } from './shared.ts';
+import { hasPreparedTooMany, run, send, writeTogether } from './send.ts';
+import { shareConnections } from './shared.ts';
 
 export type PoolOptions = {
   url: string;
@@ -72,16 +72,18 @@ export function openPool({ url, poolSize, statementTimeout, lockTimeout, onConne
     onConnect: (client) => run(client, SETTINGS),
   });
   const onError = onConnectionError ?? (() => undefined);
-  const open = new Set<pg.PoolClient>();
+  let open = 0;
   pool.on('error', onError);
-  pool.on('remove', (client) => open.delete(client));
+  pool.on('remove', () => {
+    open -= 1;
+  });
   pool.on('connect', (client) => {
-    open.add(client);
+    open += 1;
     // pg-pool does not listen to a client in use: without a listener, its error ends the process.
     client.on('error', onError);
   });
   const connect = (): Promise<pg.PoolClient> => pool.connect().catch(notSent);
-  const sharedConnections = createSharedConnections(connect);
+  const withShared = shareConnections(connect, isBroken);
 
   /** pg-pool's own query() closes the connection after every error, a unique violation included. */
   async function withClient<Result>(work: Work<Result>, breaks = isBroken): Promise<Result> {
@@ -97,18 +99,6 @@ export function openPool({ url, poolSize, statementTimeout, lockTimeout, onConne
     }
   }
 
-  async function withShared<Result>(work: Work<Result>): Promise<Result> {
-    const shared = sharedConnections.take();
-    try {
-      return await work(await shared.client);
-    } catch (error) {
-      shared.isBroken ||= isBroken(error);
-      throw error;
-    } finally {
-      sharedConnections.leave(shared);
-    }
-  }
-
   /** Statements are sent in the order of the calls, without waiting for each other. */
   function withTransaction<Result>(
     work: (transaction: Queries) => Promise<Result>,
@@ -118,6 +108,7 @@ export function openPool({ url, poolSize, statementTimeout, lockTimeout, onConne
     let isOpen = false;
 
     async function transaction(client: pg.Client): Promise<Result> {
+      writeTogether(client);
       const sent: Promise<unknown>[] = [];
       const keep = <Rows>(rows: Promise<Rows>): Promise<Rows> => {
         // `work` need not wait for a statement whose rows it does not use.
@@ -161,7 +152,7 @@ export function openPool({ url, poolSize, statementTimeout, lockTimeout, onConne
   async function close(): Promise<void> {
     await pool.end();
     const silence = AbortSignal.timeout(CONNECT_MS);
-    while (open.size > 0 && !silence.aborted)
+    while (open > 0 && !silence.aborted)
       await once(pool, 'remove', { signal: silence }).catch(() => undefined);
   }
 

@@ -16,6 +16,13 @@ function countPrepared(client: pg.Client, name: string): void {
   else preparedOn.set(client, new Set([name]));
 }
 
+/** What is sent to a connection in one turn of the event loop is one write: PostgreSQL's process wakes once. */
+export function writeTogether({ connection: { stream } }: pg.Client): void {
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  setImmediate(() => stream.uncork());
+}
+
 /**
  * @param timeoutMs in place of the timeout of the pool
  * @throws Error if a value is missing, before anything is sent

@@ -1,12 +1,7 @@
 import type pg from 'pg';
+import { writeTogether } from './send.ts';
 
-export type SharedConnection = {
-  readonly client: Promise<pg.PoolClient>;
-  users: number;
-  progressAt: number;
-  /** Closed after its last read; no new read takes it. */
-  isBroken: boolean;
-};
+type Shared = { client: Promise<pg.PoolClient>; users: number; progressAt: number; isBroken: boolean };
 
 /** Throughput of the mix in docs/capacity.md: 1.20 with two, 1.00 with three. */
 const CONNECTIONS = 2;
@@ -15,27 +10,42 @@ const CONNECTIONS = 2;
 const STILL_MS = 50;
 
 /** Connections for short reads: pg's option `pipeline` sends a read while others are running. */
-export function createSharedConnections(connect: () => Promise<pg.PoolClient>) {
-  let open: SharedConnection[] = [];
+export function shareConnections(
+  connect: () => Promise<pg.PoolClient>,
+  isBroken: (error: unknown) => boolean,
+) {
+  let open: Shared[] = [];
 
-  return {
-    take(): SharedConnection {
-      const now = performance.now();
-      const progressing = open.filter(({ progressAt }) => now - progressAt < STILL_MS);
-      let [taken] = progressing.sort((one, other) => one.users - other.users);
-      if (!taken || progressing.length < CONNECTIONS) {
-        taken = { client: connect(), users: 0, progressAt: now, isBroken: false };
-        open.push(taken);
-      }
-      taken.users += 1;
-      return taken;
-    },
-    leave(shared: SharedConnection): void {
+  function take(): Shared {
+    const now = performance.now();
+    const progressing = open.filter(({ progressAt }) => now - progressAt < STILL_MS);
+    const [taken] = progressing.sort((one, other) => one.users - other.users);
+    if (taken && progressing.length === CONNECTIONS) return taken;
+    const added = { client: connect(), users: 0, progressAt: now, isBroken: false };
+    open.push(added);
+    return added;
+  }
+
+  return async <Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> => {
+    const shared = take();
+    shared.users += 1;
+    try {
+      const client = await shared.client;
+      writeTogether(client);
+      return await work(client);
+    } catch (error) {
+      shared.isBroken ||= isBroken(error);
+      throw error;
+    } finally {
       shared.users -= 1;
       shared.progressAt = performance.now();
+      // A broken connection takes no new read, and closes after its last one.
       if (shared.users === 0 || shared.isBroken) open = open.filter((other) => other !== shared);
-      const close = (client: pg.PoolClient): void => client.release(shared.isBroken);
-      if (shared.users === 0) shared.client.then(close, () => undefined);
-    },
+      if (shared.users === 0)
+        shared.client.then(
+          (client) => client.release(shared.isBroken),
+          () => undefined,
+        );
+    }
   };
 }

@@ -6,8 +6,8 @@ export type Kind = 'read' | 'write';
 type Owner = { id: string; running: number; waiting: Record<Kind, number> };
 type Task = { owner: Owner; kind: Kind; start: () => void };
 
-/** Delays the 503: clients that retry immediately would keep the process busy. */
-const REJECTION_DELAY_MS = 80;
+/** Clients that retry immediately would keep the process busy, and come back all at once: 60 to 180 ms. */
+const rejectionDelay = (): number => 60 + 120 * Math.random();
 
 /**
  * One slot for each connection, and a short queue. An organization may take as many as are free (dynamic thresholds, A. Choudhury
@@ -58,7 +58,7 @@ export function createSlots({ slots, places }: { slots: number; places: number }
       if (owner.waiting[kind] === 0 && hasSlot(owner, kind)) take(owner);
       else {
         if (!hasPlace(owner, kind)) {
-          await pause(REJECTION_DELAY_MS);
+          await pause(rejectionDelay());
           throw REJECTIONS.full;
         }
         owner.waiting[kind] += 1;
