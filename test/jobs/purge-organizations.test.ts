@@ -89,7 +89,8 @@ describe('an organization that was closed more than 30 days ago', () => {
     const before = await inDatabase(service, WORD);
     const hasText = (table: string) => [...before].some((column) => column.startsWith(`${table}.`));
     for (const table of ['organizations', ...Object.keys(counts)])
-      if (!['live_counts', 'erasures', 'idempotency_keys'].includes(table)) expect(hasText(table), table).toBe(true);
+      if (!['live_counts', 'erasures', 'idempotency_keys'].includes(table))
+        expect(hasText(table), table).toBe(true);
     expect(await inFiles(service.dataDir, WORD)).toHaveLength(2);
     expect((await filesOf(agency)).length).toBeGreaterThan(2);
     await close(agency);
