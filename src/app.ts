@@ -27,7 +27,7 @@ export type AppOptions = HttpServerOptions & {
   rateLimit: RateLimitOptions;
   links: FileLinks;
   /** Set for the disk storage, whose files this service serves itself. */
-  files?: { root: string; secrets: LinkSecrets; now?: () => number };
+  files?: { root: string; secrets: LinkSecrets };
   pressure?: Pressure;
   publisher?: Publisher;
   /** Generates the document from the routes, in place of the committed one. */

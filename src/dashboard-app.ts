@@ -34,8 +34,6 @@ export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeo
   token: string | undefined;
   storage: FileStorage;
   links: FileLinks;
-  /** Milliseconds since 1970. */
-  now?: () => number;
   health?: Pick<HealthOptions, 'ready' | 'pressure'> & { metrics: Metrics };
   /** Aborted when the shutdown begins. */
   draining?: AbortSignal | undefined;
@@ -48,7 +46,7 @@ export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeo
 const UPLOAD_TIMEOUT_MS = 60_000;
 
 export async function buildDashboardApp(options: DashboardOptions) {
-  const { db, token, storage, links, now = Date.now, health, draining, publisher = {}, describe } = options;
+  const { db, token, storage, links, health, draining, publisher = {}, describe } = options;
   const app = createHttpServer({ ...options, metrics: health?.metrics, requestTimeout: UPLOAD_TIMEOUT_MS });
   linkPages(app);
   const document = published(
@@ -70,7 +68,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
       v1.register(
         (organization, _options, done) => {
           openOrganization(organization, db);
-          organization.register(apiKeyRoutes, { now });
+          organization.register(apiKeyRoutes);
           organization.register(catalogRoutes, catalogRecords);
           organization.register(catalogDashboardRoutes);
           organization.register(customerRoutes, customerRecords);

@@ -121,11 +121,12 @@ async function start(config: Config): Promise<void> {
       ? await persistedSecret(join(config.DATA_DIR, 'dashboard-token'), () => randomBase62(32))
       : undefined;
   const token = config.DASHBOARD_TOKEN ?? generatedToken;
+  const compareClocks = watchClock(logger, metrics.clockCompared);
   const dashboard = await buildDashboardApp({
     ...shared,
     token,
     storage,
-    health: { ready: () => checkDatabase(url), pressure, metrics },
+    health: { ready: () => checkDatabase(url).then(compareClocks), pressure, metrics },
     draining: draining.signal,
     publisher: { contact: config.SUPPORT_CONTACT },
   });

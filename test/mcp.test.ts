@@ -21,7 +21,7 @@ beforeAll(async () => {
     mcp: 'write',
     logTo: { write: (line) => lines.push(JSON.parse(line)) },
     // So that two responses have the same signed links.
-    now: () => Date.parse('2026-11-21T08:25:00Z'),
+    signedAt: Date.parse('2026-11-21T08:25:00Z'),
   });
   base = (await listen(service)).origin;
 });

@@ -6,8 +6,7 @@ import { findAllDrift } from './support/drift.ts';
 import { overlap } from './support/races.ts';
 import { attachment, customer, opportunity, quote } from './support/records.ts';
 
-const NOW = Date.parse('2026-11-21T08:25:00Z');
-const { service, dashboard } = useDashboard(() => ({ now: () => NOW }));
+const { service, dashboard } = useDashboard();
 
 test('the story of a quote: the dashboard writes it, an integration reads it, until it is archived', async () => {
   const agency = await service.agency();

@@ -33,7 +33,7 @@ beforeAll(async () => {
   const app = await appOf(service, {
     links: {
       sign: (scope, file) =>
-        ownLinks({ secrets: service.secrets, publicUrl, ttlSeconds: 300 }).sign(scope, file),
+        ownLinks({ secrets: service.secrets, publicUrl, ttlSeconds: 300 }).sign(scope, file, Date.now()),
     },
     files: { root: service.dataDir, secrets: service.secrets },
   });

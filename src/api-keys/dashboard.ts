@@ -22,7 +22,7 @@ import {
   IssuedApiKey,
 } from './schema.ts';
 
-export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (app, { now }, done) => {
+export const apiKeyRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
   app.post(
     '/api-keys',
     {
@@ -37,7 +37,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
     },
     async (request, reply) => {
       reply.code(201);
-      return issueApiKey(request.scope, request.body, now());
+      return issueApiKey(request.scope, request.body);
     },
   );
 
@@ -71,7 +71,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
     },
     async (request, reply) => {
       reply.code(201);
-      return rotateApiKey(request.scope, request.params.apiKeyId, request.body, now());
+      return rotateApiKey(request.scope, request.params.apiKeyId, request.body);
     },
   );
 
@@ -121,7 +121,7 @@ export const apiKeyRoutes: FastifyPluginCallbackZod<{ now: () => number }> = (ap
     },
     async (request) =>
       ifMatch(request, lockApiKey, request.params.apiKeyId, (scope, id) =>
-        updateApiKey(scope, id, request.body, now()),
+        updateApiKey(scope, id, request.body),
       ),
   );
   done();

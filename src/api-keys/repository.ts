@@ -4,6 +4,7 @@ import {
   apiKeys,
   as,
   columnsOf,
+  databaseNow,
   defineCreate,
   defineGet,
   defineList,
@@ -126,41 +127,34 @@ async function insertKey(
   return toJson({ ...parseJson(issued), key });
 }
 
-function rejectPast(expiresAt: string | null | undefined, now: number): void {
-  if (expiresAt && Date.parse(expiresAt) <= now) throw invalid('body.expiresAt', 'must be in the future');
+async function rejectPast({ db }: OrganizationScope, expiresAt: string | null | undefined): Promise<void> {
+  if (expiresAt && Date.parse(expiresAt) <= (await databaseNow(db)))
+    throw invalid('body.expiresAt', 'must be in the future');
 }
 
-/**
- * @param now milliseconds since 1970
- * @throws VALIDATION_FAILED if `expiresAt` is in the past
- */
+/** @throws VALIDATION_FAILED if `expiresAt` is in the past */
 export async function issueApiKey(
   scope: OrganizationScope,
   input: ApiKeyCreate,
-  now = Date.now(),
 ): Promise<Json<ApiKey & { key: string }>> {
-  rejectPast(input.expiresAt, now);
+  await rejectPast(scope, input.expiresAt);
   return insertKey(scope, input);
 }
 
 const changeSettings = defineUpdate(keyView, columnsOf(ApiKeyUpdate, apiKeys));
 
-/**
- * @param now milliseconds since 1970
- * @throws API_KEY_NOT_FOUND, API_KEY_INACTIVE for a new expiry of a rotated key, VALIDATION_FAILED for one in the past
- */
+/** @throws API_KEY_NOT_FOUND, API_KEY_INACTIVE for a new expiry of a rotated key, VALIDATION_FAILED for one in the past */
 export async function updateApiKey(
   scope: OrganizationScope,
   id: string,
   input: ApiKeyUpdate,
-  now = Date.now(),
 ): Promise<Json<ApiKey>> {
   const { expiresAt } = input;
   if (expiresAt === undefined) return changeSettings(scope, id, input);
   return inTransaction(scope, async (within) => {
     const stored = parseJson(await lockApiKey(within, id));
     if (expiresAt !== stored.expiresAt) {
-      rejectPast(expiresAt, now);
+      await rejectPast(within, expiresAt);
       if (stored.replacedBy !== null) throw new ApiError('API_KEY_INACTIVE', { ...stored, isExpired: false });
     }
     return changeSettings(within, id, input);
@@ -203,23 +197,22 @@ const renewedExpiry = ({ createdAt, expiresAt }: ApiKey, now: number): string | 
 /**
  * Issues a key with the settings of the old one, which stays active for the overlap, but not beyond its own expiry.
  * @param expiresAt of the new key; undefined: the lifetime of the old key; null: never
- * @param now milliseconds since 1970
  * @throws API_KEY_NOT_FOUND, API_KEY_INACTIVE if the old key is revoked, expired or already rotated
  */
 export const rotateApiKey = (
   scope: OrganizationScope,
   id: string,
   { overlapSeconds, expiresAt }: ApiKeyRotate,
-  now = Date.now(),
 ): Promise<Json<ApiKey & { key: string }>> =>
   inTransaction(scope, async (within) => {
-    rejectPast(expiresAt, now);
+    await rejectPast(within, expiresAt);
     const old = parseJson(await lockApiKey(within, id));
     const { db, organizationId } = within;
+    const now = await databaseNow(db);
     const replacedBy = newId();
     const [replaced] = await db.write(replaceStatement, { organizationId, id, replacedBy, overlapSeconds });
     if (!replaced) {
-      const isExpired = old.expiresAt !== null && Date.parse(old.expiresAt) <= Date.now();
+      const isExpired = old.expiresAt !== null && Date.parse(old.expiresAt) <= now;
       throw new ApiError('API_KEY_INACTIVE', { ...old, isExpired });
     }
     const end = expiresAt === undefined ? renewedExpiry(old, now) : expiresAt;

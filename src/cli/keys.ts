@@ -9,7 +9,7 @@ import {
 } from '../api-keys/repository.ts';
 import { type ApiKey, ApiKeyCreate, ApiKeyUpdate } from '../api-keys/schema.ts';
 import { MAX_LIMIT } from '../contract/fields.ts';
-import { type Database, type Json, type OrganizationScope, parseJson } from '../db/index.ts';
+import { type Database, databaseNow, type Json, type OrganizationScope, parseJson } from '../db/index.ts';
 import { validate } from '../http/validation.ts';
 import {
   allOrganizations,
@@ -96,15 +96,21 @@ const OPTION_OF: Record<string, keyof Options> = {
   requestsPerMinute: 'per-minute',
 };
 
-const expiryIn = (expires: string): string | null =>
-  expires === 'never' ? null : new Date(Date.now() + seconds('expires', expires) * 1_000).toISOString();
+async function expiryIn(db: Database, expires: string): Promise<string | null> {
+  if (expires === 'never') return null;
+  const after = seconds('expires', expires) * 1_000;
+  return new Date((await databaseNow(db)) + after).toISOString();
+}
 
 /** Invalid values are left to the validation, which has the error messages. */
-function settingsOf({ name, access, expires, resources, 'per-minute': perMinute }: Options) {
+async function settingsOf(
+  db: Database,
+  { name, access, expires, resources, 'per-minute': perMinute }: Options,
+) {
   return {
     ...(name !== undefined && { name }),
     ...(access !== undefined && { access }),
-    ...(expires !== undefined && { expiresAt: expiryIn(expires) }),
+    ...(expires !== undefined && { expiresAt: await expiryIn(db, expires) }),
     ...(resources !== undefined && { resources: resources === 'all' ? null : resources.split(',') }),
     ...(perMinute !== undefined && {
       requestsPerMinute:
@@ -147,18 +153,18 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
   },
   issue: async (db, options) => {
     required(options, 'name');
-    const input = validated(ApiKeyCreate, settingsOf(options));
+    const input = validated(ApiKeyCreate, await settingsOf(db, options));
     printNewKey(await issueApiKey(await namedScope(db, options, true), input));
   },
   change: async (db, options) => {
-    const changes = validated(ApiKeyUpdate, settingsOf(options));
+    const changes = validated(ApiKeyUpdate, await settingsOf(db, options));
     if (Object.keys(changes).length === 0) throw new UsageError(`Name a setting to change.\n\n${USAGE}`);
     const scope = await namedScope(db, options, true);
     console.log(lineOf(parseJson(await updateApiKey(scope, required(options, 'id'), changes))));
   },
   rotate: async (db, options) => {
     const overlapSeconds = seconds('overlap', options.overlap ?? '24h');
-    const { expiresAt } = settingsOf(options);
+    const { expiresAt } = await settingsOf(db, options);
     const id = required(options, 'id');
     const scope = await namedScope(db, options, true);
     printNewKey(await rotateApiKey(scope, id, { overlapSeconds, expiresAt }));

@@ -3,6 +3,7 @@
 export { type Database, type DatabaseOptions, openDatabase } from './pool/client.ts';
 export * from './pool/errors.ts';
 export * from './pool/scope.ts';
+export * from './repository/clock.ts';
 export * from './repository/filters.ts';
 export * from './repository/idempotency.ts';
 export * from './repository/list.ts';

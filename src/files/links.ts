@@ -7,6 +7,8 @@ export type FileLinks = {
   sign: (
     scope: OrganizationScope,
     attachment: { id: string; fileName: string; mimeType: string },
+    /** The database's clock, which all instances share: milliseconds since 1970. */
+    now: number,
   ) => string | Promise<string>;
 };
 
@@ -39,8 +41,11 @@ export function createToken(secrets: LinkSecrets, file: LinkedFile, expiresAt: n
   return Buffer.concat([payload, signature(secrets.current, payload)]).toString('base64url');
 }
 
-/** Undefined if the token has expired or is not valid. */
-export function readToken(secrets: LinkSecrets, token: string, now: number): LinkedFile | undefined {
+/** Undefined if the token is not valid. It may have expired. */
+export function readToken(
+  secrets: LinkSecrets,
+  token: string,
+): (LinkedFile & { expiresAt: number }) | undefined {
   const bytes = Buffer.from(token, 'base64url');
   // Several base64url texts decode to the same bytes; only one is accepted.
   if (bytes.length !== PAYLOAD_BYTES + SIGNATURE_BYTES || bytes.toString('base64url') !== token)
@@ -49,10 +54,10 @@ export function readToken(secrets: LinkSecrets, token: string, now: number): Lin
   const signed = bytes.subarray(PAYLOAD_BYTES);
   const accepted = [secrets.current, ...(secrets.previous === undefined ? [] : [secrets.previous])];
   if (!accepted.some((secret) => timingSafeEqual(signature(secret, payload), signed))) return undefined;
-  if (payload.readUIntBE(2 * ID_BYTES, 6) <= now) return undefined;
   return {
     organizationId: bytesToId(payload.subarray(0, ID_BYTES)),
     attachmentId: bytesToId(payload.subarray(ID_BYTES, 2 * ID_BYTES)),
+    expiresAt: payload.readUIntBE(2 * ID_BYTES, 6),
   };
 }
 
@@ -60,10 +65,9 @@ export const ownLinks = (options: {
   secrets: LinkSecrets;
   publicUrl: string;
   ttlSeconds: number;
-  now?: () => number;
 }): FileLinks => ({
-  sign: ({ organizationId }, { id }) => {
-    const expiresAt = (options.now ?? Date.now)() + options.ttlSeconds * 1_000;
+  sign: ({ organizationId }, { id }, now) => {
+    const expiresAt = now + options.ttlSeconds * 1_000;
     return `${options.publicUrl}/files/${createToken(options.secrets, { organizationId, attachmentId: id }, expiresAt)}`;
   },
 });

@@ -13,14 +13,13 @@ export type S3Options = {
   /** Default for credentials and region: the environment, the files of the AWS SDK, the role of the machine. */
   credentials?: { accessKeyId: string; secretAccessKey: string };
   region?: string;
-  now?: () => number;
 };
 
 /** Clients download from the store itself, with signed URLs. */
 export async function openS3(
   options: S3Options,
 ): Promise<{ storage: FileStorage; links: FileLinks; close: () => Promise<void> }> {
-  const { bucket, prefix, ttlSeconds, endpoint, credentials, region, now = Date.now } = options;
+  const { bucket, prefix, ttlSeconds, endpoint, credentials, region } = options;
   const client = new S3Client({
     ...(credentials && { credentials }),
     ...(region !== undefined && { region }),
@@ -53,7 +52,7 @@ export async function openS3(
         { client },
         { Bucket: bucket, Prefix: organizationId === undefined ? prefix : `${prefix}${organizationId}/` },
       )) {
-        for (const { Key = '', LastModified = new Date(now()) } of Contents) {
+        for (const { Key = '', LastModified = new Date() } of Contents) {
           const entry = storedEntry(Key.slice(prefix.length), LastModified);
           if (entry) yield entry;
         }
@@ -62,7 +61,7 @@ export async function openS3(
   };
 
   const links: FileLinks = {
-    sign: ({ organizationId }, { id, fileName, mimeType }) =>
+    sign: ({ organizationId }, { id, fileName, mimeType }, now) =>
       getSignedUrl(
         client,
         new GetObjectCommand({
@@ -72,7 +71,7 @@ export async function openS3(
           ResponseContentType: mimeType,
           ResponseCacheControl: 'no-store',
         }),
-        { expiresIn: ttlSeconds, signingDate: new Date(now()) },
+        { expiresIn: ttlSeconds, signingDate: new Date(now) },
       ),
   };
   return { storage, links, close: async () => client.destroy() };

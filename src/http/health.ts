@@ -1,9 +1,10 @@
+import type { FastifyBaseLogger } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { errorBody, serviceUnavailable } from '../contract/errors.ts';
 import type { Pressure } from './overload.ts';
 
 export type HealthOptions = {
-  ready: () => Promise<void>;
+  ready: () => Promise<unknown>;
   pressure?: Pick<Pressure, 'isHigh'>;
   metrics: { text: () => Promise<string>; contentType: string };
   /** Aborted when the service begins to drain: `/readyz` then fails, while requests are still served. */
@@ -11,6 +12,21 @@ export type HealthOptions = {
 };
 
 const UNAVAILABLE = serviceUnavailable();
+
+/** Data has the database's timestamps, and this machine's stand in the log: they should agree. In seconds. */
+const MAX_CLOCK_DIFFERENCE = 5;
+
+/** The function reports by how much the database's clock is ahead, and warns once while it differs. */
+export function watchClock(log: FastifyBaseLogger, report: (difference: number) => void) {
+  let differed = false;
+  return (difference: number): void => {
+    report(difference);
+    const differs = Math.abs(difference) > MAX_CLOCK_DIFFERENCE;
+    if (differs && !differed)
+      log.warn({ difference }, 'the clocks of the database and of this machine differ: set them by NTP');
+    differed = differs;
+  };
+}
 
 /** For operators. They need no token, and contain no data of organizations. */
 export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (
@@ -20,9 +36,9 @@ export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (
 ) => {
   // Called every few seconds: only errors are logged.
   const options = { schema: { hide: true }, logLevel: 'warn' } as const;
-  let checking: Promise<void> | undefined;
+  let checking: Promise<unknown> | undefined;
 
-  function check(): Promise<void> {
+  function check(): Promise<unknown> {
     checking ??= ready().finally(() => {
       checking = undefined;
     });

@@ -85,6 +85,12 @@ export function createMetrics({ db, keys, dataDir = '.' }: Sources) {
     },
   });
 
+  const clock = new Gauge({
+    name: 'database_clock_difference_seconds',
+    help: "How far the database's clock was ahead of this machine's at the last check of readiness.",
+    registers,
+  });
+
   const readTotal = (name: string, help: string, value: () => number) =>
     new Counter({
       name,
@@ -118,6 +124,7 @@ export function createMetrics({ db, keys, dataDir = '.' }: Sources) {
       if (reply.statusCode === 429) rejections.inc();
       if (rejected) overload.inc({ reason: rejected });
     },
+    clockCompared: (difference: number): void => clock.set(difference),
     jobFailed: () => failedJobs.inc(),
     jobDone(counts: Record<string, number>): void {
       for (const [name, count] of Object.entries(counts)) removed[name]?.inc(count);

@@ -9,6 +9,7 @@ import { CustomerRecord } from '../customers/schema.ts';
 import {
   as,
   body,
+  databaseNow,
   isoTime,
   type Json,
   jsonRow,
@@ -180,7 +181,7 @@ async function* parts(
     return Buffer.concat([open(body), Buffer.from(`,"attachments":${toJson(attachments)}}`)]);
   };
 
-  yield `{"exportedAt":"${new Date().toISOString()}","customer":${customer},"mergedCustomers":[${others.join()}],"opportunities":[`;
+  yield `{"exportedAt":"${new Date(await databaseNow(db)).toISOString()}","customer":${customer},"mergedCustomers":[${others.join()}],"opportunities":[`;
   yield* entries(tied(opportunitiesStatement), ({ body }) => body);
   yield '],"quotes":[';
   yield* entries(tied(quotesStatement), withAttachments);

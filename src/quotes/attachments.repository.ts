@@ -11,6 +11,7 @@ import {
   isoTime,
   type Json,
   keyIs,
+  nowInMs,
   type Once,
   type OrganizationScope,
   ofOrganization,
@@ -55,14 +56,20 @@ function defineAttachments(name: string, view: Resource) {
     const attachments = sql<
       Json<StoredAttachment[]>
     >`coalesce((select json_agg(attachment) from ${list}), '[]')`;
-    return qb.select(as({ attachments })).from(quotes).where(recordIs(view, $));
+    return qb
+      .select(as({ attachments, now: nowInMs }))
+      .from(quotes)
+      .where(recordIs(view, $));
   };
   const statement = prepared(name, compose, { isShort: true });
   return async (scope: OrganizationScope, id: string, links: FileLinks): Promise<QuoteAttachment[]> => {
     const { db, organizationId } = scope;
     const [row] = isId(id) ? await db.read(statement, { organizationId, id }) : [];
     if (!row) throw recordNotFound(view, id);
-    const sign = async (stored: StoredAttachment) => ({ ...stored, url: await links.sign(scope, stored) });
+    const sign = async (stored: StoredAttachment) => ({
+      ...stored,
+      url: await links.sign(scope, stored, row.now),
+    });
     return Promise.all(parseJson(row.attachments).map(sign));
   };
 }
@@ -73,19 +80,23 @@ export const listAttachments = defineAttachments('quotes.list_attachments', acti
 /** Of an archived quote too. */
 export const listStoredAttachments = defineAttachments('quotes.attachments_of', storedQuotes);
 
-const findAttachmentStatement = prepared('quotes.find_attachment', ($: Params<RecordKey>) =>
-  qb
-    .select(as({ id, fileName, kind, mimeType, sizeBytes }))
-    .from(quoteAttachments)
-    .innerJoin(quotes, and(eq(quotes.organizationId, organizationId), eq(quotes.id, quoteId)))
-    .where(and(keyIs(quoteAttachments, $), activeQuotes.visible)),
+const findAttachmentStatement = prepared(
+  'quotes.find_attachment',
+  ($: Params<RecordKey & { until: number }>) =>
+    qb
+      .select(as({ id, fileName, kind, mimeType, sizeBytes }))
+      .from(quoteAttachments)
+      .innerJoin(quotes, and(eq(quotes.organizationId, organizationId), eq(quotes.id, quoteId)))
+      .where(and(keyIs(quoteAttachments, $), activeQuotes.visible, sql`${nowInMs} < ${$.until}::float8`)),
 );
 
+/** @param until milliseconds since 1970, by the database's clock: later, nothing is found */
 export async function findAttachment(
   { db, organizationId }: OrganizationScope,
   id: string,
+  until = Number.POSITIVE_INFINITY,
 ): Promise<StoredAttachment | undefined> {
-  const [row] = await db.read(findAttachmentStatement, { organizationId, id });
+  const [row] = await db.read(findAttachmentStatement, { organizationId, id, until });
   return row;
 }
 

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import { type Database, type IdempotencyKey, isCertainlyUndone, parseJson, toJson } from '../db/index.ts';
+import { type Database, databaseNow, type IdempotencyKey, isCertainlyUndone, parseJson, toJson } from '../db/index.ts';
 import type { FileLinks } from '../files/links.ts';
 import { acceptUploads, readUpload } from '../files/multipart.ts';
 import type { FileStorage } from '../files/storage.ts';
@@ -243,7 +243,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
       // A replay keeps the first file.
       if (reply.hasHeader('idempotency-replayed')) await discard(stored);
       const attachment = parseJson(response);
-      return toJson({ ...attachment, url: await links.sign(scope, attachment) });
+      return toJson({ ...attachment, url: await links.sign(scope, attachment, await databaseNow(scope.db)) });
     },
   );
 };

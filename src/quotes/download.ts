@@ -15,7 +15,6 @@ export type DownloadOptions = {
   /** The folder of the disk storage. */
   root: string;
   secrets: LinkSecrets;
-  now?: () => number;
 };
 
 /** From the upload. A type that no header can carry becomes application/octet-stream. */
@@ -37,7 +36,7 @@ const isWhole = (range: string | undefined, size: number): boolean =>
 /** The signed link alone gives access; API keys are ignored. */
 export const downloadRoutes: FastifyPluginCallbackZod<DownloadOptions> = (
   app,
-  { db, root, secrets, now },
+  { db, root, secrets },
   done,
 ) => {
   setCacheControl(app, 'credential');
@@ -45,11 +44,12 @@ export const downloadRoutes: FastifyPluginCallbackZod<DownloadOptions> = (
     '/files/:token',
     { schema: { hide: true, params: z.object({ token: z.string() }) } },
     async (request, reply) => {
-      const file = readToken(secrets, request.params.token, (now ?? Date.now)());
+      const file = readToken(secrets, request.params.token);
       if (!file) throw new ApiError('FILE_LINK_INVALID');
       const attachment = await findAttachment(
         scopeTo(db, file.organizationId, callerOf(reply)),
         file.attachmentId,
+        file.expiresAt,
       );
       if (!attachment) throw new ApiError('FILE_LINK_INVALID');
       if (isWhole(request.headers.range, attachment.sizeBytes)) delete request.raw.headers.range;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createToken, type LinkSecrets, readToken } from '../../src/files/links.ts';
 
-const NOW = Date.parse('2026-11-21T12:00:00.000Z');
+const UNTIL = Date.parse('2026-11-21T12:00:00.000Z');
 const FILE = {
   organizationId: '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17',
   attachmentId: '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d18',
@@ -18,6 +18,6 @@ test.each<[string, 'valid' | 'invalid', signedWith: LinkSecrets, readWith: LinkS
   ['another secret', 'invalid', { current: 'another secret' }, BOTH],
   ['an empty secret', 'invalid', { current: '' }, CURRENT],
 ])('a token that was signed with %s is %s', (_name, expected, signedWith, readWith) => {
-  const read = readToken(readWith, createToken(signedWith, FILE, NOW + 1), NOW);
-  expect(read).toEqual(expected === 'valid' ? FILE : undefined);
+  const read = readToken(readWith, createToken(signedWith, FILE, UNTIL));
+  expect(read).toEqual(expected === 'valid' ? { ...FILE, expiresAt: UNTIL } : undefined);
 });

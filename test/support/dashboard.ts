@@ -48,7 +48,6 @@ export async function buildDashboard(
       secrets: service.secrets,
       publicUrl: 'http://localhost:3000',
       ttlSeconds: 300,
-      now: options.now ?? Date.now,
     }),
     logger: causes.logger,
     ...options,

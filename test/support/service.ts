@@ -63,8 +63,8 @@ export type ServiceOptions = {
   /** Where log lines go; silent without it. */
   logTo?: { write: (line: string) => void };
   logLevel?: string;
-  /** The clock of signed links. */
-  now?: () => number;
+  /** When links are signed; without it, by the database's clock. Milliseconds since 1970. */
+  signedAt?: number;
   /** Of PostgreSQL's sessions. */
   timeZone?: string;
   /** Another service, whose database this one shares. */
@@ -144,13 +144,14 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const keys = openKeyCache({ db, logger, ...(options.keyClock && { now: options.keyClock }) });
   const pool = new pg.Pool({ connectionString: database.ownerUrl, max: 2 });
   pool.on('error', () => undefined);
-  const now = options.now ?? Date.now;
+  const links = ownLinks({ secrets: SECRETS, publicUrl: 'http://localhost:3000', ttlSeconds: 300 });
+  const { signedAt } = options;
   const app = await buildApp({
     db,
     keys,
     rateLimit: { limiter: memoryLimiter(), requestsPerMinute: options.requestsPerMinute ?? 0 },
-    links: ownLinks({ secrets: SECRETS, publicUrl: 'http://localhost:3000', ttlSeconds: 300, now }),
-    files: { root: dataDir, secrets: SECRETS, now },
+    links: { sign: (scope, file, now) => links.sign(scope, file, signedAt ?? now) },
+    files: { root: dataDir, secrets: SECRETS },
     logger,
     ...(options.mcp && { mcp: options.mcp }),
   });

@@ -1,0 +1,148 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { databaseNow, newId } from '../src/db/index.ts';
+import { watchClock } from '../src/http/health.ts';
+import { createLogger } from '../src/http/logging.ts';
+import { purgeProducts } from '../src/jobs/purge.ts';
+import { buildDashboard, useDashboard } from './support/dashboard.ts';
+import { BELOW, OPERATIONS, populate, recordsOf, requestOf, send } from './support/operations.ts';
+import { attachment, conversation, message, product, quote } from './support/records.ts';
+import { type Agency, type Reply, startService } from './support/service.ts';
+
+/** Stored timestamps are compared with the database's clock alone, whatever that of the service says. */
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** Only `Date`: timers and PostgreSQL go on. */
+const setClock = (ahead: number): void => {
+  vi.useRealTimers();
+  const now = Date.now() + ahead;
+  vi.useFakeTimers({ toFake: ['Date'], now });
+};
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const isoAt = (milliseconds: number): string => new Date(milliseconds).toISOString();
+
+const { service, dashboard } = useDashboard();
+
+/** Seconds between the timestamp and the database's clock. */
+const fromNow = async (timestamp: string | undefined): Promise<number> =>
+  Math.abs(Date.parse(timestamp ?? '') - (await databaseNow(service.db))) / 1_000;
+
+/** More than a test takes, and less than the clocks differ. */
+const CLOSE = 120;
+
+describe.each([
+  ['ahead of', 5 * MINUTE],
+  ['behind', -5 * MINUTE],
+])('with its clock 5 minutes %s the database', (_name, ahead) => {
+  let agency: Agency;
+  beforeEach(async () => {
+    setClock(ahead);
+    agency = await service.agency();
+  });
+
+  test('a follower that keeps Date, of a page with or without records, misses no conversation', async () => {
+    const list = (query = '') => agency.get(`/v1/conversations?limit=100${query}`);
+    const idsOf = ({ body }: Reply) => body.data.map(({ id }: { id: string }) => id);
+    let kept = (await list()).headers.date ?? '';
+    for (let round = 0; round < 2; round += 1) {
+      expect(await fromNow(kept)).toBeLessThan(CLOSE);
+      const { id } = await conversation(agency);
+      await message(agency, id);
+      const changed = await list(`&updatedSince=${isoAt(Date.parse(kept) - MINUTE)}`);
+      expect(idsOf(changed)).toContain(id);
+      kept = changed.headers.date ?? '';
+    }
+  });
+
+  test('a signed link works at an instance whose clock differs', async () => {
+    const { id } = await quote(agency);
+    await attachment(agency, service.storage, id);
+    const [{ url }] = (await agency.get(`/v1/quotes/${id}/attachments`)).body.data;
+    setClock(-2 * ahead);
+    expect((await service.app.inject(new URL(url).pathname)).statusCode).toBe(200);
+  });
+
+  test('products are purged, and restored, after 30 days of the database', async () => {
+    const archive = async (minutes: number) => {
+      const { id } = await product(agency);
+      await service.query(
+        `update products set archived_at = now() - interval '720 hours' + $2 * interval '1 minute' where id = $1`,
+        [id, minutes],
+      );
+      return id;
+    };
+    const [kept, due] = [await archive(2), await archive(-2)];
+    await purgeProducts({ db: service.db, logger: createLogger('silent') });
+    const rows = await service.query('select id from products where organization_id = $1', [agency.id]);
+    expect(rows).toEqual([{ id: kept }]);
+    const restore = (id: string) => dashboard.of(agency).post(`/catalog/products/${id}/restore`);
+    expect([(await restore(kept)).status, (await restore(due)).status]).toEqual([200, 404]);
+  });
+
+  test('keys end by the clock of the database', async () => {
+    const issue = (expiresAt: string) => dashboard.of(agency).post('/api-keys', { name: 'one', expiresAt });
+    const now = await databaseNow(service.db);
+    expect((await issue(isoAt(now - MINUTE))).status).toBe(400);
+    const issued = (await issue(isoAt(now + 2 * MINUTE))).body;
+    expect((await service.client(issued.key).get('/v1/team')).status).toBe(200);
+    const rotated = await dashboard.of(agency).post(`/api-keys/${issued.id}/rotate`, { overlapSeconds: 60 });
+    expect(await fromNow(isoAt(Date.parse(rotated.body.expiresAt) - 2 * MINUTE))).toBeLessThan(CLOSE);
+    expect((await service.client(rotated.body.key).get('/v1/team')).status).toBe(200);
+  });
+
+  test('openings without a timestamp, and deletions, are of now by the clock of the database', async () => {
+    const call = dashboard.of(agency);
+    const { id } = await quote(agency, { status: 'published' });
+    const json = { headers: { 'content-type': 'application/json' } };
+    expect(
+      await fromNow((await call.post(`/quotes/${id}/opens`, undefined, json)).body.lastOpenedAt),
+    ).toBeLessThan(CLOSE);
+    const { stored } = await attachment(agency, service.storage, id);
+    const deleted = await call.delete(`/quotes/${id}/attachments/${stored.id}`);
+    expect(await fromNow(deleted.body.deletedAt)).toBeLessThan(CLOSE);
+  });
+});
+
+test('a difference of the clocks is reported at each check, and logged once until it ends', () => {
+  const lines: string[] = [];
+  const reported: number[] = [];
+  const compare = watchClock(createLogger('warn', { write: (line) => lines.push(line) }), (difference) =>
+    reported.push(difference),
+  );
+  for (const difference of [4, -6, -6, 0, 6]) compare(difference);
+  expect(reported).toEqual([4, -6, -6, 0, 6]);
+  expect(lines.map((line) => JSON.parse(line).difference)).toEqual([-6, 6]);
+});
+
+test('a process that runs for 26 hours answers as it did at its start: createdAt of now, links, lists', async () => {
+  setClock(-26 * HOUR);
+  const old = await startService();
+  const oldDashboard = await buildDashboard(old);
+  const agency = await old.agency();
+  const has = await populate({ agency, service: old });
+  const world = { agency, service: old, dashboard: oldDashboard };
+  setClock(0);
+  for (const name of Object.keys(OPERATIONS).filter((each) => each.startsWith('GET '))) {
+    const { status, body } = await send(world, await requestOf(name, has));
+    expect([name, status], JSON.stringify(body)).toEqual([name, 200]);
+  }
+  const createdAt = isoAt(Date.now());
+  const unique = { createdAt, key: newId(), userId: newId() };
+  for (const name of Object.keys(OPERATIONS).filter((each) => each.startsWith(`PUT ${BELOW}`))) {
+    const sent = await requestOf(name, has, { [/\{(\w+)\}$/.exec(name)?.[1] ?? '']: newId() });
+    const { status, body } = await send(world, { ...sent, body: { ...sent.body, ...unique } });
+    expect([name, status, body.createdAt], `${recordsOf(name)} ${JSON.stringify(body)}`).toEqual([
+      name,
+      201,
+      createdAt,
+    ]);
+  }
+  const [{ url }] = (await agency.get(`/v1/quotes/${has.quoteId}/attachments`)).body.data;
+  expect((await old.app.inject(new URL(url).pathname)).statusCode).toBe(200);
+  await oldDashboard.app.close();
+  await old.close();
+});
