@@ -20,6 +20,7 @@ import { openFiles } from './files/open.ts';
 import { persistedSecret } from './files/secret.ts';
 import { greeting } from './greeting.ts';
 import { closeServer, listen } from './http/connections.ts';
+import { watchClock } from './http/health.ts';
 import { type Limiter, memoryLimiter, redisLimiter } from './http/limiter.ts';
 import { createLogger, everySecond } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';

@@ -159,3 +159,28 @@ test('after takes what before takes: the first messages behind it, oldest first;
     { path: 'query.after', message: 'is not the id of a message in this transcript' },
   ]);
 });
+
+test('escapes that are not UTF-8 are rejected, naming the parameter; a percent sign alone is a character', async () => {
+  const agency = await service.agency();
+  const { id } = await customer(agency, { firstName: '100% Pérez' });
+  const message = 'has an escape that is not UTF-8';
+  for (const query of ['P%E9rez', 'P%C3', '%ff%C3%A9'])
+    expect(await agency.get(`/v1/customers?limit=1&query=${query}`)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'VALIDATION_FAILED', details: [{ path: 'query.query', message }] } },
+    });
+  for (const query of ['P%C3%A9rez', '100%', '100%25'])
+    expect(idsOf((await agency.get(`/v1/customers?query=${query}`)).body), query).toEqual([id]);
+});
+
+test('a timestamp may have lower-case letters, no seconds, and an offset without a colon', async () => {
+  const agency = await service.agency();
+  const { id } = await customer(agency);
+  for (const sent of ['2020-01-01t00:00z', '2020-01-01T00:00:00+0000', '2020-01-01T00:00-0330']) {
+    const { status, body } = await agency.get(`/v1/customers?createdSince=${sent}`);
+    expect([status, idsOf(body)], sent).toEqual([200, [id]]);
+  }
+  expect((await conversation(agency, { createdAt: '2020-01-01T05:30+0530' })).createdAt).toBe(
+    '2020-01-01T00:00:00.000Z',
+  );
+});

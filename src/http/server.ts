@@ -12,7 +12,7 @@ import { reportIgnoredParameters } from './ignored-parameters.ts';
 import { readJsonBodies } from './json-bodies.ts';
 import { logRequests } from './logging.ts';
 import type { Metrics } from './metrics.ts';
-import { validatorCompiler } from './validation.ts';
+import { rejectBadEscapes, validatorCompiler } from './validation.ts';
 
 export type HttpServerOptions = {
   logger: FastifyBaseLogger;
@@ -50,6 +50,7 @@ export function createHttpServer(options: HttpServerOptions) {
   app.setValidatorCompiler(validatorCompiler);
   // Successful responses are JSON text already (the type `Json`).
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  rejectBadEscapes(app);
   limitConnections(app);
 
   handleErrors(app);

@@ -1,7 +1,14 @@
 import type { Readable } from 'node:stream';
 import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import { type Database, databaseNow, type IdempotencyKey, isCertainlyUndone, parseJson, toJson } from '../db/index.ts';
+import {
+  type Database,
+  databaseNow,
+  type IdempotencyKey,
+  isCertainlyUndone,
+  parseJson,
+  toJson,
+} from '../db/index.ts';
 import type { FileLinks } from '../files/links.ts';
 import { acceptUploads, readUpload } from '../files/multipart.ts';
 import type { FileStorage } from '../files/storage.ts';
