@@ -76,6 +76,8 @@ const SHARING = [
   'customers.list_records contact',
   'customers.list_records contact archived',
   'organizations.state',
+  'quotes.attachments_of',
+  'quotes.list_attachments',
   'quotes.list_records token',
   'quotes.list_records token archived',
   'team_members.list_records userId',
