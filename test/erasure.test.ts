@@ -11,6 +11,7 @@ import { scopeTo } from '../src/db/index.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { ORPHAN_AGE_MS, sweepFiles } from '../src/jobs/sweep-files.ts';
 import { eraseCustomer } from '../src/person/erase.repository.ts';
+import { openQuote } from '../src/quotes/repository.ts';
 import { readDocument } from './support/contract.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
 import { countAtWork, hold } from './support/databases.ts';
@@ -351,6 +352,23 @@ test('a customer that is erased while its restore waits stays archived', async (
   );
   expect(restored).toMatchObject({ code: 'CUSTOMER_ERASED' });
   expect((await agency.get(`/v1/customers/${id}`)).status).toBe(404);
+});
+
+test('an opening of a quote that waits for the erasure of its customer is not counted', async () => {
+  const agency = await service.agency();
+  const { id: customerId } = await customer(agency);
+  const lead = await opportunity(agency, { customerId });
+  const offer = await quote(agency, { opportunityId: lead.id, status: 'published' });
+  let opened: unknown;
+  await overlap(
+    service,
+    agency,
+    (scope) => eraseCustomer(scope, customerId),
+    async (scope) => {
+      opened = await openQuote(scope, offer.id, new Date().toISOString()).catch((error) => error);
+    },
+  );
+  expect(opened).toMatchObject({ code: 'QUOTE_NOT_PUBLISHED' });
 });
 
 test('an erasure that waited for a merge erases the customer that the person became', async () => {

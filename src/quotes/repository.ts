@@ -22,6 +22,7 @@ import {
   isId,
   type Json,
   keyIs,
+  lockRows,
   named,
   newestFirst,
   type OrganizationScope,
@@ -163,6 +164,10 @@ export async function findQuote(db: Database, token: string): Promise<Json<Publi
 const isOfErased = sql`exists (select from ${erasures}
   where ${ofOrganization(erasures)} and ${erasures.customerId} = ${quotes.customerId})`;
 
+const lockToOpenStatement = prepared('quotes.lock_to_open', ($: Params<RecordKey>) =>
+  lockRows(quotes, keyIs(quotes, $)),
+);
+
 const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt: string | null }>) =>
   written(
     quoteRecordView,
@@ -188,7 +193,13 @@ export async function openQuote(
 ): Promise<Json<QuoteRecord>> {
   const { db, organizationId } = scope;
   if (!isId(id)) throw recordNotFound(activeQuotes, id);
-  const [row] = await db.write(openStatement, { organizationId, id, openedAt: openedAt ?? null });
+  // Two statements: the second one sees an erasure that the lock waited for.
+  const [, [row]] = await db.transaction(({ write }) =>
+    Promise.all([
+      write(lockToOpenStatement, { organizationId, id }),
+      write(openStatement, { organizationId, id, openedAt: openedAt ?? null }),
+    ]),
+  );
   if (row) return row.body;
   await quoteRecord.getActive(scope, id);
   throw new ApiError('QUOTE_NOT_PUBLISHED');
