@@ -461,6 +461,7 @@ describe('the protocol', () => {
     const { status, body } = await agency.post('/mcp', [ping]);
     expect([status, body.error.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect((await agency.post('/mcp', { ...ping, method: 'x/y' })).body.error.code).toBe(-32_601);
+    expect((await agency.post('/mcp', ping)).headers).not.toHaveProperty('x-ignored-parameters');
     const notification = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
     expect(await agency.post('/mcp', notification)).toMatchObject({ status: 202, text: '' });
     expect((await agency.get('/mcp')).status).toBe(405);

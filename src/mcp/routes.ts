@@ -34,6 +34,15 @@ An error has a code, and a message that says what to change.`;
 /** The revision that the SDK serves beside those of its list. */
 const MODERN = '2026-07-28';
 
+type Envelope = { _meta?: unknown } | null;
+
+/** The names of a message. The SDK validates what they contain. */
+const Message = z.looseObject(
+  Object.fromEntries(
+    ['jsonrpc', 'id', 'method', 'params', 'result', 'error'].map((name) => [name, z.unknown().optional()]),
+  ),
+);
+
 const protocolError = (id: unknown, code: number, message: string, data?: object) => ({
   jsonrpc: '2.0',
   error: { code, message, data },
@@ -79,11 +88,12 @@ export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (
   async function respond(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { sdk, tools, serverInfo } = await load();
     const { headers, body: parsedBody } = request;
+    const { id = null, method, params } = parsedBody as { id?: unknown; method?: unknown; params?: Envelope };
     const supported = [MODERN, ...sdk.SUPPORTED_PROTOCOL_VERSIONS];
     const requested = String(headers['mcp-protocol-version'] ?? MODERN);
-    if (!supported.includes(requested)) {
+    // The SDK decides where the body names a revision.
+    if (!supported.includes(requested) && method !== 'initialize' && params?._meta === undefined) {
       const message = `The MCP-Protocol-Version ${requested} is unknown. Supported: ${supported.join(', ')}.`;
-      const { id = null } = parsedBody as { id?: unknown };
       return reply.code(400).send(protocolError(id, -32_022, message, { supported, requested }));
     }
 
@@ -139,7 +149,7 @@ export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (
   for (const url of ['/mcp', '/mcp/']) {
     // The result of a tool may contain signed links.
     const config = { credential: true } as const;
-    mcp.post(url, { config, schema: { hide: true, body: z.looseObject({}) } }, respond);
+    mcp.post(url, { config, schema: { hide: true, body: Message } }, respond);
     mcp.route({ method: ['GET', 'DELETE'], url, schema: { hide: true }, handler: onlyPost });
   }
   done();
