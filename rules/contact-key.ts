@@ -214,7 +214,7 @@ const RULES: Record<IdentifierType, string> = {
 };
 
 /** Whether the value is a national number: no contact, and its country is unknown. */
-export const hasNoCountryCode = (type: IdentifierType, value: string): boolean =>
+const hasNoCountryCode = (type: IdentifierType, value: string): boolean =>
   isTelephone(type) &&
   ONLY_DIGITS.test(withoutPunctuation(account(type, visible(value)))) &&
   contactKey(type, value) === null;

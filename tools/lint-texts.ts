@@ -10,7 +10,7 @@ const all = (text: string, pattern: RegExp): string[] =>
 
 const FOLDERS = 'src|rules|test|bench|client|crm|demo|deploy|docs|examples|openapi|migrations|n8n|tools';
 const FILE = new RegExp(`\`((?:${FOLDERS})/[\\w./-]*)\``, 'g');
-const SCRIPT = /npm run ([\w:-]+)/g;
+const SCRIPT = /npm run (?!--)([\w:-]+)/g;
 const CODE =
   /\b([A-Z]+(?:_[A-Z]+)*_(?:NOT_FOUND|FAILED|CONFLICT|TOO_LARGE|EXCEEDED|UNAVAILABLE|LINK_INVALID|INTERNAL_ERROR|NOT_ARCHIVED|KEY_INACTIVE))\b/g;
 /** In a comment: `docs/operating.md`, or with a heading of it: `docs/operating.md, "Backups"`. */

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { format } from 'sql-formatter';
 import { readConfig } from '../src/config.ts';
-import { allStatements, embeddedUrl, parametersOf, type Statement } from '../src/db/index.ts';
+import { allStatements, embeddedUrl, parametersOf } from '../src/db/index.ts';
 // They compose every statement of the service.
 import '../src/app.ts';
 import '../src/dashboard-app.ts';
@@ -21,7 +21,9 @@ const withoutNeedlessQuotes = (text: string): string =>
     .map((part) => (part.startsWith("'") ? part : part.replace(/"([a-z_]+[a-z0-9_]*)"/g, '$1')))
     .join('');
 
-function readable(statement: Statement<unknown, never>): string {
+type Composed = ReturnType<typeof allStatements>[number];
+
+function readable(statement: Composed): string {
   const parameters = parametersOf(statement);
   const sql = format(withoutNeedlessQuotes(statement.text), {
     language: 'postgresql',
@@ -31,7 +33,7 @@ function readable(statement: Statement<unknown, never>): string {
   return `${sql};`.replaceAll(/\$(\d+)/g, (_, number) => `$${parameters[Number(number) - 1]}`);
 }
 
-async function planOf({ text }: Statement<unknown, never>): Promise<string> {
+async function planOf({ text }: Composed): Promise<string> {
   const { DATABASE_DIRECT_URL, DATABASE_URL, DATA_DIR } = readConfig();
   const connectionString = DATABASE_DIRECT_URL ?? DATABASE_URL ?? embeddedUrl(join(DATA_DIR, 'postgres'));
   const client = new pg.Client({ connectionString });

@@ -259,7 +259,7 @@ const timestampFilter = (description: string) =>
 const MAX_IDS = 100;
 const IS_ID = new RegExp(`^\\s*${UUID}\\s*$`);
 
-export const areIds = (sent: string): boolean => sent.split(',').every((id) => IS_ID.test(id));
+const areIds = (sent: string): boolean => sent.split(',').every((id) => IS_ID.test(id));
 
 const list = () =>
   text({ min: 1, max: 40 * MAX_IDS }).refine(

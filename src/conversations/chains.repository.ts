@@ -37,7 +37,7 @@ import { ConversationPut, type ConversationRecord, type ConversationUpdate } fro
  * grows at its end alone, and neither forks nor forms a circle.
  */
 
-export const threadView = { ...conversationRecordView, ...threads };
+const threadView = { ...conversationRecordView, ...threads };
 
 /** A thread with messages stays in its store: the other store has no columns for their delivery. */
 const isOfOtherStore = sql`(${conversations.messageCount} > 0

@@ -69,7 +69,7 @@ const erasureOf = sql`${erasures} where ${ofOrganization(erasures)} and ${erasur
 export const isErased = sql`exists (select from ${erasureOf})`;
 
 /** The customer as the dashboard reads it. */
-export const customerRecordView = {
+const customerRecordView = {
   ...activeCustomers,
   fields: fieldsOf(CustomerRecord, customers, {
     ...derivedFields,
@@ -84,7 +84,7 @@ export const customerColumns = {
   contactSearch: customers.contactSearch,
 };
 
-export const customerLists = {
+const customerLists = {
   query: CustomerFilters,
   order: newestFirst(customers, customers.updatedAt),
   filters: {

@@ -96,7 +96,7 @@ function headerSafe(path: string): string {
   return safe;
 }
 
-export const UNKNOWN_NAME = 'is unknown';
+const UNKNOWN_NAME = 'is unknown';
 
 export function unknownName(path: string, name: string, names: readonly string[]): FieldError {
   if (path.length > MAX_NAME_LENGTH)

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify';
-import { type Batch, type Database, NO_ID, type RecordKey, type Statement } from '../db/index.ts';
+import type { Database } from '../db/index.ts';
 
 export type JobContext = {
   db: Database;
@@ -23,21 +23,4 @@ export async function inBatches(
   const limit = batchSize ?? size;
   while (!signal?.aborted) if ((await work(limit)) < limit) return false;
   return true;
-}
-
-/** Works on the rows of all organizations, in the order of their keys. */
-export async function inOrderOfKeys<Row extends RecordKey>(
-  context: JobContext,
-  size: number,
-  rowsAfter: Statement<Row, Batch>,
-  work: (rows: Row[]) => Promise<void>,
-): Promise<void> {
-  let last: RecordKey = { organizationId: NO_ID, id: NO_ID };
-  await inBatches(context, size, async (limit) => {
-    const { organizationId, id } = last;
-    const rows = await context.db.read(rowsAfter, { organizationId, id, limit });
-    await work(rows);
-    last = rows.at(-1) ?? last;
-    return rows.length;
-  });
 }

@@ -57,7 +57,7 @@ type Verdict = { is_visible: boolean } & Record<string, boolean>;
 const ATTEMPTS = 2;
 
 /**
- * `put` creates or replaces a record in one statement, `check` locks it for a PATCH. Both lock in the order of db/README.md, and
+ * `put` creates or replaces a record in one statement, `check` locks it for a PATCH. Both lock in the order of src/db/README.md, and
  * then decide: first the records that it refers to, then the record, then a customer that it names, because a merge takes them so.
  */
 export function definePut<T, Name extends string>(

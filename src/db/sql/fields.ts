@@ -1,4 +1,4 @@
-import { and, getTableColumns, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { and, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import type { Fields } from './query.ts';
@@ -104,15 +104,6 @@ export function hasValues(columns: Columns): SQL<boolean> {
     ([field, column]) => sql`${column} is not distinct from ${sql.placeholder(field)}`,
   );
   return sql`${and(...same) ?? true}`;
-}
-
-/** A JSON array of objects as a table `sent`: the columns, and `place`, the position in the array. */
-export function sentRows(columns: Columns, json: SQLWrapper): SQL {
-  const fields = Object.entries(columns).map(
-    ([field, column]) => sql`${sql.identifier(field)} ${sql.raw(column.getSQLType())}`,
-  );
-  return sql`rows from (json_to_recordset(${json}::json) as (${sql.join(fields, sql`, `)}))
-    with ordinality as sent(${columnList(columns)}, place)`;
 }
 
 export type Storable<Body, Name extends string> = Body & Record<Exclude<keyof Body, Name>, never>;

@@ -112,18 +112,6 @@ export function lockRows(table: TenantTable, where: SQL | undefined, first?: SQL
     .for('no key update');
 }
 
-export type Batch = RecordKey & { limit: number };
-
-/** Rows of all organizations after the one with this key. */
-export const rowsAfter = <Sources extends Readonly<Record<string, Source>>>(
-  table: TenantTable,
-  sources: Sources,
-  $: Params<Batch>,
-) => sql<{ [Name in keyof Sources]: ValueOf<Sources[Name]> }>`
-  select ${selectList(sources)} from ${table}
-  where (${table.organizationId}, ${table.id}) > (${$.organizationId}::uuid, ${$.id}::uuid)
-  order by ${table.organizationId}, ${table.id} limit ${$.limit}`;
-
 /** A column of the record that `reference` refers to, archived or not; null without one. */
 export const named = (value: Source, other: TenantTable, reference: PgColumn): SQL =>
   sql`(select ${value} from ${other} where ${ofOrganization(other)} and ${other.id} = ${reference})`;
