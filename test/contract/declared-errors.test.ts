@@ -164,11 +164,12 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
         );
       },
     }),
-  IDEMPOTENCY_IN_PROGRESS: async (send) => {
+  IDEMPOTENCY_IN_PROGRESS: async (send, agency) => {
     const other = new pg.Client({ connectionString: service.url });
     await other.connect();
     try {
       return await send({
+        ids: { quoteId: (await quote(agency)).id },
         headers: { 'idempotency-key': 'in use' },
         prepare: async (path) => {
           const lock = String(fingerprintOf(path, 'in use').readBigInt64BE());

@@ -316,7 +316,14 @@ function bodySchemaOf(name: string): string {
 }
 
 /** Fields of a PUT that cannot change later: test/contract/records.test.ts. */
-export const WRITTEN_ONCE = ['createdAt', 'token', 'openCount', 'firstOpenedAt', 'lastOpenedAt'];
+export const WRITTEN_ONCE = [
+  'createdAt',
+  'rotatedFrom',
+  'token',
+  'openCount',
+  'firstOpenedAt',
+  'lastOpenedAt',
+];
 
 /** A body with all fields that can change, or only those that are required; undefined for an operation without a JSON body. */
 export function wholeOf(name: string, has: Has, onlyRequired = false): Fields | undefined {

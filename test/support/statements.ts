@@ -10,7 +10,7 @@ export async function statementOf(
   organization: number,
   call: (scope: OrganizationScope) => Promise<unknown>,
   rows: object[] = [
-    { id: '', body: Buffer.from('{}'), attachments: Buffer.from('[]'), text: '{}', total: '0' },
+    { id: '', body: Buffer.from('{}'), attachments: Buffer.from('[]'), text: '{}', total: '0', now: '0' },
   ],
 ): Promise<Statements> {
   const statements: QueryConfig[] = [];
