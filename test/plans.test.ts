@@ -346,6 +346,7 @@ describe.skipIf(isCluster)('the plans', { shuffle: false }, () => {
       id,
       mergedInto: null,
       contactKeys: ['whatsapp +525512345678', 'email ana@example.com'],
+      now: '0',
       body: Buffer.from('{}'),
       attachments: Buffer.from('[]'),
       isMergeable: true,
