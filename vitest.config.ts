@@ -66,4 +66,11 @@ const PROJECTS = [
 
 const isChosen = process.argv.some((argument) => argument.startsWith('--project'));
 
-export default defineConfig({ test: { projects: isChosen ? PROJECTS : PROJECTS.slice(0, 1) } });
+export default defineConfig({
+  test: {
+    projects: isChosen ? PROJECTS : PROJECTS.slice(0, 1),
+    // A dot for each test, and what fails as a whole.
+    reporters: ['dot'],
+    silent: 'passed-only',
+  },
+});

@@ -5,6 +5,7 @@ import {
   type Document,
   declaredCodes,
   INTERNAL,
+  type Operation,
   operationsOf,
   PUBLIC,
   type Schema,
@@ -219,6 +220,30 @@ describe.each(operations)('$name', ({ path, method, operation }) => {
     }
   });
 });
+
+/** With the schemas that it refers to in their places; without texts, and without what is required. */
+const inlined = (part: unknown, document: Document): object =>
+  JSON.parse(JSON.stringify(part ?? {}), (key, value) => {
+    const referred = document.components.schemas[nameOf(value ?? undefined) ?? ''];
+    if (referred) return inlined(referred, document);
+    return ['required', 'description', 'summary', 'example', 'examples'].includes(key) ? undefined : value;
+  });
+
+test.each(operations)(
+  'the dashboard API has $name too, with its parameters, fields and responses',
+  (each) => {
+    const below = each.path.replace('/v1', '/dashboard/v1/organizations/{organizationId}');
+    const there = INTERNAL.paths[below]?.[each.method.toLowerCase()] as Operation;
+    const parametersOf = ({ parameters = [] }: Operation) =>
+      parameters.filter(({ in: place }) => place === 'query').map(({ name, schema }) => [name, schema]);
+    expect(parametersOf(there)).toEqual(expect.arrayContaining(parametersOf(each.operation)));
+    const contentOf = ({ requestBody, responses }: Operation) => [
+      requestBody?.content,
+      (responses[200] ?? responses[201])?.content,
+    ];
+    expect(inlined(contentOf(there), INTERNAL)).toMatchObject(inlined(contentOf(each.operation), PUBLIC));
+  },
+);
 
 test('the reference page sends no example of an optional parameter', () => {
   const optional = operations

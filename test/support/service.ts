@@ -224,23 +224,11 @@ export function clientOf(
   });
 }
 
-/** What `useService` makes of a started service. */
-const registration = { of: async (service: Service): Promise<Service> => service };
-
-/** Collects test files whose services `change` changes. */
-export async function collectWith(change: typeof registration.of, files: readonly URL[]): Promise<void> {
-  const { of } = registration;
-  registration.of = change;
-  for (const file of files) await import(file.href);
-  registration.of = of;
-}
-
 /** A service for the tests of one file, with a database of its own. */
 export function useService(options: ServiceOptions = {}): Service {
   const holder: { service?: Service } = {};
-  const { of } = registration;
   beforeAll(async () => {
-    holder.service = await of(await startService(options));
+    holder.service = await startService(options);
   });
   afterAll(() => holder.service?.close());
   return new Proxy({} as Service, {
