@@ -224,6 +224,13 @@ test('an instance gets a host with every request, and no trusted header of the c
   expect(headers).not.toHaveProperty('x-forwarded-host');
 });
 
+test('a response has the Date of its instance, which clients follow a list by, not that of nginx', async () => {
+  const date = 'Sat, 01 Jan 2000 00:00:00 GMT';
+  const instance = await standIn((_request, response) => response.writeHead(200, { date }).end('{}'));
+  const { port } = await startFront([instance]);
+  expect((await fetch(`http://127.0.0.1:${port}/v1/team`)).headers.get('date')).toBe(date);
+});
+
 describe('what nginx itself returns is in the error shape', () => {
   test('400, 404 and 413, each with a request id', async () => {
     const { front } = await startBehind();
