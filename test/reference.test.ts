@@ -111,7 +111,7 @@ describe('the guide', () => {
     expect(text).not.toMatch(/^```\w+ /m);
     const { body, headers } = await get('/llms.txt', HOST);
     expect(headers['content-type']).toBe('text/plain; charset=utf-8');
-    for (const path of ['docs/guide.md', 'mcp', 'openapi.json', 'docs/'])
+    for (const path of ['docs/guide.md', 'docs/guide/changes', 'mcp', 'openapi.json', 'docs/'])
       expect(body).toContain(`](http://localhost:3000/${path}): `);
   });
 });

@@ -4,7 +4,7 @@ import type { ApiDescription } from './document.ts';
 export const PUBLIC_API: ApiDescription = {
   title: 'Travel agency CRM API',
   description: `The catalog, customers, sales and conversations of one travel agency. The [guide](/docs/guide/start) says how to
-use it.
+use it, and [what changes](/docs/guide/changes).
 
 Send the API key as \`Authorization: Bearer <key>\` or as \`x-api-key: <key>\`. A key belongs to one organization, and
 reads and writes only its data. Lists are live queries; the guide says how to sync. Unknown fields and parameters are

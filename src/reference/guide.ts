@@ -4,7 +4,7 @@ import { escaped, htmlPage } from './page.ts';
 
 /** The files of docs/guide/, in the order of the page and of README.md. */
 export const CHAPTERS =
-  'start keys errors retries syncing caching searching importing limits attachments agents tools leaving'.split(
+  'start records keys errors retries syncing caching searching importing limits attachments agents tools leaving changes'.split(
     ' ',
   );
 

@@ -26,6 +26,7 @@ const llmsText = (title: string, address: string, hasGuide: boolean): string =>
     ...(hasGuide
       ? [
           `- [Guide](${address}/docs/guide.md): how to use the API, with all chapters in one text`,
+          `- [Changes](${address}/docs/guide/changes): versions, and how a deprecation is announced`,
           `- [MCP server](${address}/mcp): the operations of the API as tools, with the same key`,
         ]
       : []),
