@@ -1,4 +1,4 @@
-import { authenticate, collectNeeds, registerFor, rejectBeyondKey } from './api-keys/authentication.ts';
+import { authenticate, collectNeeds, rejectBeyondKey } from './api-keys/authentication.ts';
 import type { KeyCache } from './api-keys/cache.ts';
 import { catalogRoutes, publicCatalog } from './catalog/routes.ts';
 import { conversationRoutes, publicConversations } from './conversations/routes.ts';
@@ -47,30 +47,28 @@ export async function buildApp(options: AppOptions) {
   app.register(referenceRoutes, { title: PUBLIC_API.title, document, publicUrl, hasGuide: true });
 
   app.register(
-    (v1, _options, done) => {
+    async (v1) => {
       setCacheControl(v1, 'data');
       respondInJson(v1);
       authenticate(v1, { db, keys });
       limitRate(v1, rateLimit);
       rejectBeyondKey(v1);
       if (mcp !== 'off') boundResults(v1);
-      registerFor(v1, 'catalog', catalogRoutes, publicCatalog);
-      registerFor(v1, 'customers', customerRoutes, publicCustomers);
-      registerFor(v1, 'opportunities', opportunityRoutes, publicOpportunities);
-      registerFor(v1, 'conversations', conversationRoutes, publicConversations);
-      registerFor(v1, 'quotes', quoteRoutes, { ...publicQuotes, links });
-      registerFor(v1, 'team', teamRoutes);
-      done();
+      v1.register(catalogRoutes, publicCatalog);
+      v1.register(customerRoutes, publicCustomers);
+      v1.register(opportunityRoutes, publicOpportunities);
+      v1.register(conversationRoutes, publicConversations);
+      v1.register(quoteRoutes, { ...publicQuotes, links });
+      v1.register(teamRoutes);
     },
     { prefix: '/v1' },
   );
   if (mcp !== 'off')
-    app.register((agents, _options, done) => {
+    app.register(async (agents) => {
       setCacheControl(agents, 'data');
       authenticate(agents, { db, keys });
       limitRate(agents, rateLimit);
       agents.register(mcpRoutes, { app, document, needs, canWrite: mcp === 'write' });
-      done();
     });
   if (files) app.register(downloadRoutes, { db, ...files });
   await app.ready();

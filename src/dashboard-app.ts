@@ -58,7 +58,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
   app.register(referenceRoutes, { title: DASHBOARD_API.title, document, hasGuide: false });
 
   app.register(
-    (v1, _options, done) => {
+    async (v1) => {
       setCacheControl(v1, 'data');
       respondInJson(v1);
       authenticateDashboard(v1, token);
@@ -66,7 +66,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
       v1.register(organizationRoutes, { db });
       v1.register(publicQuoteRoutes, { db });
       v1.register(
-        (organization, _options, done) => {
+        async (organization) => {
           openOrganization(organization, db);
           organization.register(apiKeyRoutes);
           organization.register(catalogRoutes, catalogRecords);
@@ -82,11 +82,9 @@ export async function buildDashboardApp(options: DashboardOptions) {
           organization.register(conversationDashboardRoutes);
           organization.register(quoteRoutes, { ...quoteRecords, links });
           organization.register(quoteDashboardRoutes, { storage, links });
-          done();
         },
         { prefix: '/organizations/:organizationId' },
       );
-      done();
     },
     { prefix: '/dashboard/v1' },
   );

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { ApiError, type ErrorValues } from '../contract/errors.ts';
 import { type ResourceName, resourceNames } from '../contract/resources.ts';
 import { type Database, type OrganizationScope, scopeTo } from '../db/index.ts';
@@ -73,22 +73,6 @@ export function collectNeeds(app: FastifyInstance): (operationId: string) => Nee
     routes.set(route.schema?.operationId, route);
   });
   return (operationId) => routes.get(operationId)?.config ?? {};
-}
-
-/** Registers routes for keys with access to the resource. */
-export function registerFor<Options extends object>(
-  app: FastifyInstance,
-  resource: ResourceName,
-  routes: FastifyPluginCallback<Options>,
-  options = {} as Options,
-): void {
-  app.register((scope, _options, done) => {
-    scope.addHook('onRoute', (route) => {
-      route.config = { ...route.config, resource };
-    });
-    scope.register(routes as FastifyPluginCallback<object>, options);
-    done();
-  });
 }
 
 /** Requires an active key, and sets `apiKey` and `scope`. */

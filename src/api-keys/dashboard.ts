@@ -1,4 +1,4 @@
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { CHANGES_ONLY } from '../http/records.ts';
@@ -22,7 +22,7 @@ import {
   IssuedApiKey,
 } from './schema.ts';
 
-export const apiKeyRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+export const apiKeyRoutes: FastifyPluginAsyncZod = async (app) => {
   app.post(
     '/api-keys',
     {
@@ -124,5 +124,4 @@ export const apiKeyRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
         updateApiKey(scope, id, request.body),
       ),
   );
-  done();
 };

@@ -1,15 +1,5 @@
 import { z } from 'zod';
-import {
-  dateTime,
-  id,
-  integer,
-  optionalBody,
-  pageQuery,
-  patchOf,
-  pathId,
-  text,
-  timestamp,
-} from '../contract/fields.ts';
+import * as f from '../contract/fields.ts';
 import { resourceNames } from '../contract/resources.ts';
 
 const access = () => z.enum(['write', 'read', 'create']);
@@ -20,7 +10,7 @@ const RATE = 'The limit of the key; null means the default of the service, 0 mea
 
 export const ApiKey = z
   .object({
-    id: id(),
+    id: f.id(),
     name: z.string(),
     start: z.string().describe('The first characters of the key, to recognize it.'),
     last4: z.string().describe('The last four characters of the key.'),
@@ -31,10 +21,10 @@ export const ApiKey = z
         'The resources of /v1 that the key can access; null means all. Any other resource returns 403 KEY_RESOURCE_NOT_ALLOWED.',
       ),
     requestsPerMinute: z.int32().nullable().describe(RATE),
-    createdAt: dateTime(),
-    lastUsedAt: dateTime().nullable().describe('When the key was last used, to the minute.'),
-    expiresAt: dateTime().nullable(),
-    revokedAt: dateTime().nullable(),
+    createdAt: f.dateTime(),
+    lastUsedAt: f.dateTime().nullable().describe('When the key was last used, to the minute.'),
+    expiresAt: f.dateTime().nullable(),
+    revokedAt: f.dateTime().nullable(),
     replacedBy: z.string().nullable().describe('Id of the key that a rotation issued in its place.'),
   })
   .meta({ id: 'ApiKey' });
@@ -42,7 +32,7 @@ export type ApiKey = z.infer<typeof ApiKey>;
 
 export const ApiKeyCreate = z
   .object({
-    name: text({ min: 1, max: 255 }),
+    name: f.text({ min: 1, max: 255 }),
     access: access().optional().describe(`A new key has \`write\` by default. ${ACCESS}`),
     resources: resources()
       .min(1)
@@ -51,12 +41,13 @@ export const ApiKeyCreate = z
       .describe(
         'The resources of /v1 that the key can access; null, the default of a new key, means all. Attachments belong to quotes.',
       ),
-    expiresAt: timestamp()
+    expiresAt: f
+      .timestamp()
       .nullish()
       .describe(
         'A timestamp in the future; null, the default of a new key, means never. It cannot be changed after a rotation.',
       ),
-    requestsPerMinute: integer().min(0, 'must be at least 0').nullish().describe(RATE),
+    requestsPerMinute: f.integer().min(0, 'must be at least 0').nullish().describe(RATE),
   })
   .meta({
     id: 'ApiKeyCreate',
@@ -64,14 +55,14 @@ export const ApiKeyCreate = z
   });
 export type ApiKeyCreate = z.infer<typeof ApiKeyCreate>;
 
-export const ApiKeyUpdate = patchOf(ApiKeyCreate).meta({
+export const ApiKeyUpdate = f.patchOf(ApiKeyCreate).meta({
   id: 'ApiKeyUpdate',
   examples: [{ resources: ['catalog', 'quotes'], expiresAt: null }],
 });
 export type ApiKeyUpdate = z.infer<typeof ApiKeyUpdate>;
 
 export const ApiKeyListQuery = z.object({
-  ...pageQuery(),
+  ...f.pageQuery(),
   active: z
     .enum(['true'])
     .optional()
@@ -84,16 +75,18 @@ export const IssuedApiKey = ApiKey.extend({
   key: z.string().describe('The key itself. Shown only in this response; the service stores only its hash.'),
 }).meta({ id: 'IssuedApiKey' });
 
-export const ApiKeyParams = z.object({ apiKeyId: pathId('Id of the API key.') });
+export const ApiKeyParams = z.object({ apiKeyId: f.pathId('Id of the API key.') });
 
 const Rotation = z
   .object({
-    overlapSeconds: integer()
+    overlapSeconds: f
+      .integer()
       .min(0, 'must be at least 0')
       .max(30 * DAY_SECONDS, `must be at most ${30 * DAY_SECONDS}`)
       .default(DAY_SECONDS)
       .describe('How many seconds the old key stays active; 0 ends it now. Its own expiry still applies.'),
-    expiresAt: timestamp()
+    expiresAt: f
+      .timestamp()
       .nullish()
       .describe(
         'When the new key expires, a timestamp in the future; null means never. Default: the new key gets the same lifetime as the old one.',
@@ -101,4 +94,4 @@ const Rotation = z
   })
   .meta({ id: 'ApiKeyRotate', examples: [{ overlapSeconds: 3_600 }] });
 export type ApiKeyRotate = z.infer<typeof Rotation>;
-export const ApiKeyRotate = optionalBody(Rotation);
+export const ApiKeyRotate = f.optionalBody(Rotation);

@@ -1,4 +1,4 @@
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { json } from '../openapi/responses.ts';
 import { catalogProductRecord } from './repository.ts';
 import type { CatalogView } from './routes.ts';
@@ -19,7 +19,7 @@ export const catalogRecords: CatalogView = {
   repository: catalogProductRecord,
 };
 
-export const catalogDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+export const catalogDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
   app.post(
     '/catalog/products/:productId/restore',
     {
@@ -35,5 +35,4 @@ export const catalogDashboardRoutes: FastifyPluginCallbackZod = (app, _options, 
     },
     async ({ scope, params }) => catalogProductRecord.restore(scope, params.productId),
   );
-  done();
 };

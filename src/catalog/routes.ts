@@ -1,7 +1,7 @@
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { page } from '../contract/fields.ts';
-import type { Get, IdempotencyKey, Json, OrganizationScope, Page } from '../db/index.ts';
+import type { Get, IdempotencyKey, Json, List, OrganizationScope } from '../db/index.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { IDEMPOTENT, idempotent } from '../http/idempotency.ts';
 import { CHANGES } from '../http/records.ts';
@@ -29,7 +29,7 @@ export type CatalogView = {
   /** What the update says of variants. */
   variants: string;
   repository: {
-    list: (scope: OrganizationScope, query: z.output<CatalogView['query']>) => Promise<Json<Page<unknown>>>;
+    list: List<CatalogView['query']>;
     get: Get<unknown>;
     lock: Get<unknown>;
     create: (
@@ -55,14 +55,14 @@ export const publicCatalog: CatalogView = {
   repository: { ...publicProducts, list: listCatalogProducts },
 };
 
-export const catalogRoutes: FastifyPluginCallbackZod<CatalogView> = (app, view, done) => {
+export const catalogRoutes: FastifyPluginAsyncZod<CatalogView> = async (app, view) => {
   const { product, repository } = view;
   const params = CatalogProductParams;
 
   app.get(
     '/catalog/products',
     {
-      config: { access: 'read' },
+      config: { access: 'read', resource: 'catalog' },
       schema: {
         operationId: 'listCatalogProducts',
         summary: 'List products',
@@ -78,7 +78,7 @@ export const catalogRoutes: FastifyPluginCallbackZod<CatalogView> = (app, view, 
   app.post(
     '/catalog/products',
     {
-      config: { access: 'create', errorCodes: IDEMPOTENT },
+      config: { access: 'create', resource: 'catalog', errorCodes: IDEMPOTENT },
       schema: {
         operationId: 'createCatalogProduct',
         summary: 'Create a product',
@@ -97,7 +97,7 @@ export const catalogRoutes: FastifyPluginCallbackZod<CatalogView> = (app, view, 
   app.get(
     '/catalog/products/:productId',
     {
-      config: { access: 'read', errorCodes: ['CATALOG_PRODUCT_NOT_FOUND'] },
+      config: { access: 'read', resource: 'catalog', errorCodes: ['CATALOG_PRODUCT_NOT_FOUND'] },
       schema: {
         operationId: 'getCatalogProduct',
         summary: 'Get a product',
@@ -112,7 +112,7 @@ export const catalogRoutes: FastifyPluginCallbackZod<CatalogView> = (app, view, 
   app.patch(
     '/catalog/products/:productId',
     {
-      config: { access: 'write', errorCodes: ['CATALOG_PRODUCT_NOT_FOUND'] },
+      config: { access: 'write', resource: 'catalog', errorCodes: ['CATALOG_PRODUCT_NOT_FOUND'] },
       schema: {
         operationId: 'updateCatalogProduct',
         summary: 'Update a product',
@@ -131,7 +131,7 @@ export const catalogRoutes: FastifyPluginCallbackZod<CatalogView> = (app, view, 
   app.delete(
     '/catalog/products/:productId',
     {
-      config: { access: 'write', errorCodes: ['CATALOG_PRODUCT_NOT_FOUND'] },
+      config: { access: 'write', resource: 'catalog', errorCodes: ['CATALOG_PRODUCT_NOT_FOUND'] },
       schema: {
         operationId: 'archiveCatalogProduct',
         summary: 'Archive a product',
@@ -143,5 +143,4 @@ export const catalogRoutes: FastifyPluginCallbackZod<CatalogView> = (app, view, 
     },
     async (request) => ifMatch(request, repository.lock, request.params.productId, archiveCatalogProduct),
   );
-  done();
 };

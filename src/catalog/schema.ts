@@ -1,87 +1,67 @@
 import { z } from 'zod';
 import { sizeRule } from '../../rules/record-size.ts';
-import {
-  archivedAt,
-  archivedFilter,
-  changeQuery,
-  currency,
-  dateText,
-  dateTime,
-  describedAs,
-  field,
-  id,
-  longText,
-  name,
-  nullableNumber,
-  nullableText,
-  oneOf,
-  patchOf,
-  pathId,
-  positiveInteger,
-  positiveNumber,
-  price,
-  shortText,
-  text,
-  textFilter,
-  texts,
-  title,
-  uuid,
-} from '../contract/fields.ts';
+import * as f from '../contract/fields.ts';
 import { rejectedFields, SET_IN_DASHBOARD } from '../http/ignored-parameters.ts';
 
-const type = () => oneOf(['package', 'experience', 'expedition', 'custom']);
-const status = () => oneOf(['active', 'paused', 'draft']);
-const pricingMode = () => oneOf(['per_person', 'per_group', 'total']);
-const budgetTier = () => oneOf(['economic', 'mid', 'premium']);
+const type = () => z.enum(['package', 'experience', 'expedition', 'custom']);
+const status = () => z.enum(['active', 'paused', 'draft']);
+const pricingMode = () => z.enum(['per_person', 'per_group', 'total']);
+const budgetTier = () => z.enum(['economic', 'mid', 'premium']);
 
-const clearableTexts = () => texts().nullable();
+const clearableTexts = () => f.texts().nullable();
 
 const product = {
-  id: field(id(), 'Opaque, immutable identifier.'),
-  title: field(z.string(), 'The name of the product, as customers see it.', 'Patagonia Norte en 8 días'),
-  type: field(type(), 'The kind of product.'),
-  status: field(status(), '`active`: for sale; `paused`: not for sale at present; `draft`: not finished.'),
-  pricingMode: field(pricingMode(), 'What a price covers: a person, a group, or everything.'),
-  budgetTier: field(budgetTier().nullable(), 'The price class, as the agency sets it; null if not set.'),
-  capacityMin: field(z.int32().nullable(), 'The minimum number of travellers; null if there is none.', 2),
-  capacityMax: field(z.int32().nullable(), 'The maximum number of travellers; null if there is none.', 16),
-  coverImage: nullableText('Image reference; catalog images are in a public store.'),
-  currency: nullableText('The currency of the prices, three characters as in ISO 4217.', 'USD'),
-  description: nullableText('The full description, for customers.'),
-  shortDescription: nullableText('A sentence or two, for lists and cards.', 'Lagos, bosques y volcanes.'),
-  specialConditions: nullableText(
+  id: f.id().describe('Opaque, immutable identifier.'),
+  title: f.field(z.string(), 'The name of the product, as customers see it.', 'Patagonia Norte en 8 días'),
+  type: type().describe('The kind of product.'),
+  status: status().describe('`active`: for sale; `paused`: not for sale at present; `draft`: not finished.'),
+  pricingMode: pricingMode().describe('What a price covers: a person, a group, or everything.'),
+  budgetTier: budgetTier().nullable().describe('The price class, as the agency sets it; null if not set.'),
+  capacityMin: f.field(z.int32().nullable(), 'The minimum number of travellers; null if there is none.', 2),
+  capacityMax: f.field(z.int32().nullable(), 'The maximum number of travellers; null if there is none.', 16),
+  coverImage: f.nullableText('Image reference; catalog images are in a public store.'),
+  currency: f.nullableText('The currency of the prices, three characters as in ISO 4217.', 'USD'),
+  description: f.nullableText('The full description, for customers.'),
+  shortDescription: f.nullableText('A sentence or two, for lists and cards.', 'Lagos, bosques y volcanes.'),
+  specialConditions: f.nullableText(
     'Conditions that customers must know before they buy, such as cancellation terms.',
   ),
-  destinations: field(z.array(z.string()), 'The destinations. Only the dashboard sets them.', [
+  destinations: f.field(z.array(z.string()), 'The destinations. Only the dashboard sets them.', [
     'Bariloche',
     'San Martín de los Andes',
   ]),
-  durationDays: field(z.int32().nullable(), 'The duration in whole days.', 8),
-  durationHours: nullableNumber('The duration in hours. Only the dashboard sets that of a variant.'),
-  includes: field(z.array(z.string()), 'What the price includes, one item per entry.', [
+  durationDays: f.field(z.int32().nullable(), 'The duration in whole days.', 8),
+  durationHours: f.nullableNumber('The duration in hours. Only the dashboard sets that of a variant.'),
+  includes: f.field(z.array(z.string()), 'What the price includes, one item per entry.', [
     'Hotel',
     'Traslados',
   ]),
-  excludes: field(z.array(z.string()), 'What the price excludes, one item per entry.', ['Vuelos']),
-  gallery: field(z.array(z.string()), 'References of further images; catalog images are in a public store.'),
-  externalReferenceCode: nullableText(
+  excludes: f.field(z.array(z.string()), 'What the price excludes, one item per entry.', ['Vuelos']),
+  gallery: z
+    .array(z.string())
+    .describe('References of further images; catalog images are in a public store.'),
+  externalReferenceCode: f.nullableText(
     "The agency's own code for the product. Use it to sync without storing ids; the list has a filter for it.",
     'PAT-08',
   ),
-  fromPrice: nullableNumber('The lowest price, in `currency`, for the unit in `pricingMode`.', 1450),
-  priceMax: nullableNumber('The highest price, in `currency`, for the unit in `pricingMode`.'),
-  operator: nullableText('The company that operates the trip.'),
-  priceBasis: nullableText('The basis of the price, such as double occupancy.'),
-  validFrom: nullableText('Text as it was sent, such as a calendar date.', '2026-12-01'),
-  validUntil: nullableText('Text as it was sent, such as a calendar date.', '2027-03-31'),
+  fromPrice: f.nullableNumber('The lowest price, in `currency`, for the unit in `pricingMode`.', 1450),
+  priceMax: f.nullableNumber('The highest price, in `currency`, for the unit in `pricingMode`.'),
+  operator: f.nullableText('The company that operates the trip.'),
+  priceBasis: f.nullableText('The basis of the price, such as double occupancy.'),
+  validFrom: f.nullableText('Text as it was sent, such as a calendar date.', '2026-12-01'),
+  validUntil: f.nullableText('Text as it was sent, such as a calendar date.', '2027-03-31'),
 };
 
 export const CatalogProductVariant = z
   .object(
-    describedAs(product, {
-      id: id(),
-      label: field(z.string(), 'The name that distinguishes the variant from the others.', 'Temporada alta'),
-      position: field(z.int32().min(0), 'Position among the variants, from 0.'),
+    f.withDescriptionsOf(product, {
+      id: f.id(),
+      label: f.field(
+        z.string(),
+        'The name that distinguishes the variant from the others.',
+        'Temporada alta',
+      ),
+      position: z.int32().min(0).describe('Position among the variants, from 0.'),
       status: status(),
       capacityMin: z.int32().nullable(),
       capacityMax: z.int32().nullable(),
@@ -108,35 +88,35 @@ export type CatalogProductVariant = z.infer<typeof CatalogProductVariant>;
 export const CatalogProduct = z
   .object({
     ...product,
-    variants: field(z.array(CatalogProductVariant), 'The variants of the product, by `position`.'),
-    createdAt: field(dateTime(), 'When it was created.'),
-    updatedAt: field(dateTime(), 'When it was last changed. The list has this order, newest first.'),
+    variants: z.array(CatalogProductVariant).describe('The variants of the product, by `position`.'),
+    createdAt: f.dateTime().describe('When it was created.'),
+    updatedAt: f.dateTime().describe('When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'CatalogProduct' });
 export type CatalogProduct = z.infer<typeof CatalogProduct>;
 
 export const ArchivedCatalogProduct = z
   .object({
-    id: field(id(), 'Opaque, immutable identifier.'),
-    archivedAt: field(dateTime(), 'When the product was archived.'),
+    id: f.id().describe('Opaque, immutable identifier.'),
+    archivedAt: f.dateTime().describe('When the product was archived.'),
   })
   .meta({ id: 'ArchivedCatalogProduct' });
 
 const CatalogProductVariantCreate = z
   .object(
-    describedAs(CatalogProductVariant.shape, {
-      label: title(),
+    f.withDescriptionsOf(CatalogProductVariant.shape, {
+      label: f.title(),
       status: status().default('active'),
-      capacityMin: positiveInteger().nullish(),
-      capacityMax: positiveInteger().nullish(),
-      currency: currency().nullish(),
-      description: longText().nullish(),
-      shortDescription: shortText().nullish(),
-      durationDays: positiveInteger().nullish(),
+      capacityMin: f.positiveInteger().nullish(),
+      capacityMax: f.positiveInteger().nullish(),
+      currency: f.currency().nullish(),
+      description: f.longText().nullish(),
+      shortDescription: f.shortText().nullish(),
+      durationDays: f.positiveInteger().nullish(),
       includes: clearableTexts().optional(),
       excludes: clearableTexts().optional(),
-      fromPrice: price().nullish(),
-      priceMax: price().nullish(),
+      fromPrice: f.price().nullish(),
+      priceMax: f.price().nullish(),
     }),
   )
   .meta({ id: 'CatalogProductVariantCreate' })
@@ -144,33 +124,33 @@ const CatalogProductVariantCreate = z
 
 const details = {
   budgetTier: budgetTier().nullish(),
-  capacityMin: positiveInteger().nullish(),
-  capacityMax: positiveInteger().nullish(),
-  currency: currency().nullish(),
-  description: longText().nullish(),
-  shortDescription: shortText().nullish(),
-  specialConditions: longText().nullish(),
-  operator: name().nullish(),
-  priceBasis: name().nullish(),
-  externalReferenceCode: name().nullish(),
-  durationDays: positiveInteger().nullish(),
-  durationHours: positiveNumber().nullish(),
+  capacityMin: f.positiveInteger().nullish(),
+  capacityMax: f.positiveInteger().nullish(),
+  currency: f.currency().nullish(),
+  description: f.longText().nullish(),
+  shortDescription: f.shortText().nullish(),
+  specialConditions: f.longText().nullish(),
+  operator: f.name().nullish(),
+  priceBasis: f.name().nullish(),
+  externalReferenceCode: f.name().nullish(),
+  durationDays: f.positiveInteger().nullish(),
+  durationHours: f.positiveNumber().nullish(),
   includes: clearableTexts().optional(),
   excludes: clearableTexts().optional(),
-  fromPrice: price().nullish(),
-  priceMax: price().nullish(),
-  validFrom: dateText().nullish(),
-  validUntil: dateText().nullish(),
+  fromPrice: f.price().nullish(),
+  priceMax: f.price().nullish(),
+  validFrom: f.dateText().nullish(),
+  validUntil: f.dateText().nullish(),
 };
 
 const variantsOf = <Variant extends z.ZodType>(variant: Variant) => z.array(variant).max(100);
 
-export const CatalogProductParams = z.object({ productId: pathId('Id of the product.') });
+export const CatalogProductParams = z.object({ productId: f.pathId('Id of the product.') });
 
 export const CatalogProductCreate = z
   .object(
-    describedAs(CatalogProduct.shape, {
-      title: title(),
+    f.withDescriptionsOf(CatalogProduct.shape, {
+      title: f.title(),
       type: type().default('package'),
       status: status().default('active'),
       pricingMode: pricingMode().default('per_person'),
@@ -206,8 +186,8 @@ export type CatalogProductCreate = z.infer<typeof CatalogProductCreate>;
 
 export const CatalogProductUpdate = z
   .object(
-    describedAs(CatalogProduct.shape, {
-      title: title().optional(),
+    f.withDescriptionsOf(CatalogProduct.shape, {
+      title: f.title().optional(),
       type: type().optional(),
       status: status().optional(),
       pricingMode: pricingMode().optional(),
@@ -221,11 +201,11 @@ export const CatalogProductUpdate = z
   });
 
 export const CatalogProductListQuery = z.object({
-  ...changeQuery(),
+  ...f.changeQuery(),
   budgetTier: budgetTier().optional().describe('Products of this tier.'),
-  destination: textFilter('Products that have exactly this entry in `destinations`.', 1_000),
-  externalReferenceCode: textFilter('Products with exactly this code of the agency.', 255),
-  query: textFilter('Text in the title, short description or description, ignoring case and accents.'),
+  destination: f.textFilter('Products that have exactly this entry in `destinations`.', 1_000),
+  externalReferenceCode: f.textFilter('Products with exactly this code of the agency.', 255),
+  query: f.textFilter('Text in the title, short description or description, ignoring case and accents.'),
   status: status().optional().describe('Products in this status.'),
   type: type().optional().describe('Products of this type.'),
 });
@@ -233,20 +213,21 @@ export const CatalogProductListQuery = z.object({
 /** The schemas below belong to the dashboard API only. */
 
 export const CatalogProductRecord = CatalogProduct.extend({
-  archivedAt: archivedAt(),
-  purgeAt: field(
-    dateTime().nullable(),
-    'Until then, the archived product can be restored; null while it is active.',
-  ),
+  archivedAt: f.archivedAt(),
+  purgeAt: f
+    .dateTime()
+    .nullable()
+    .describe('Until then, the archived product can be restored; null while it is active.'),
 }).meta({ id: 'CatalogProductRecord' });
 export type CatalogProductRecord = z.infer<typeof CatalogProductRecord>;
 
-export const CatalogProductRecordListQuery = CatalogProductListQuery.extend({ archived: archivedFilter() });
+export const CatalogProductRecordListQuery = CatalogProductListQuery.extend({ archived: f.archivedFilter() });
 
-const images = () => texts().nullable().optional().describe('null empties the list.');
+const images = () => f.texts().nullable().optional().describe('null empties the list.');
 
 const own = {
-  coverImage: text({ max: 2_000 })
+  coverImage: f
+    .text({ max: 2_000 })
     .nullish()
     .describe('Image reference; catalog images are in a public store.'),
   gallery: images(),
@@ -254,7 +235,7 @@ const own = {
 };
 
 const CatalogProductVariantRecordCreate = CatalogProductVariantCreate.extend(
-  describedAs(CatalogProductVariant.shape, { durationHours: positiveNumber().nullish() }),
+  f.withDescriptionsOf(CatalogProductVariant.shape, { durationHours: f.positiveNumber().nullish() }),
 ).meta({ id: 'CatalogProductVariantRecordCreate' });
 
 export const CatalogProductRecordCreate = CatalogProductCreate.safeExtend({
@@ -269,9 +250,10 @@ export const CatalogProductRecordCreate = CatalogProductCreate.safeExtend({
 });
 export type CatalogProductRecordCreate = z.infer<typeof CatalogProductRecordCreate>;
 
-const CatalogProductVariantUpdate = patchOf(CatalogProductVariantRecordCreate)
+const CatalogProductVariantUpdate = f
+  .patchOf(CatalogProductVariantRecordCreate)
   .extend({
-    id: uuid().optional().describe('Id of the stored variant to change. Without an id the variant is new.'),
+    id: f.uuid().optional().describe('Id of the stored variant to change. Without an id the variant is new.'),
   })
   .meta({
     id: 'CatalogProductVariantUpdate',

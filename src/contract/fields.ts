@@ -80,8 +80,6 @@ export const positiveInteger = () => integer().min(1, 'must be greater than 0');
 export const positiveNumber = () => z.number().gt(0, 'must be greater than 0');
 export const price = () => z.number().min(0, 'must be at least 0');
 
-export const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) => z.enum(values);
-
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
@@ -204,7 +202,10 @@ const descriptionOf = (field: unknown): string | undefined =>
     ? descriptionOf(field.unwrap())
     : undefined);
 
-export const describedAs = <Shape extends z.ZodRawShape>(response: z.ZodRawShape, shape: Shape): Shape =>
+export const withDescriptionsOf = <Shape extends z.ZodRawShape>(
+  response: z.ZodRawShape,
+  shape: Shape,
+): Shape =>
   Object.fromEntries(
     Object.entries(shape).map(([name, field]) => {
       const meaning = (response[name] as z.ZodType | undefined)?.description;
@@ -300,7 +301,7 @@ export const archivedFilter = () =>
 
 /** For records of the dashboard. */
 export const archivedAt = () =>
-  field(dateTime().nullable(), 'When it was archived; null while it is active.');
+  dateTime().nullable().describe('When it was archived; null while it is active.');
 
 const Pagination = z
   .object({

@@ -1,12 +1,11 @@
 import type { FastifyReply } from 'fastify';
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { keyOnChannel } from '../../rules/contact-key.ts';
-import { ApiError } from '../contract/errors.ts';
 import { type Json, parseJson, toJson } from '../db/index.ts';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
 import { nameIgnored } from '../http/ignored-parameters.ts';
-import { CHANGES_ONLY, orUndefined, REPLACES, uuidParams } from '../http/records.ts';
+import { CHANGES_ONLY, REPLACES, uuidParams } from '../http/records.ts';
 import { json } from '../openapi/responses.ts';
 import {
   getConversation,
@@ -53,11 +52,6 @@ export const conversationRecords: ConversationView = {
 const CHAINS =
   '`rotatedFrom` is written once, with the thread: it joins the thread to the end of the chain of the one that it continues. The channel of a conversation that has messages cannot change between whatsapp and another.';
 
-/** Without its conversation, a message is not found; a PUT creates it in one. */
-function noMessage(error: unknown): undefined {
-  if (!(error instanceof ApiError) || error.code !== 'MESSAGE_NOT_FOUND') throw error;
-}
-
 /** These contacts are no person's. */
 const GROUP = /@(g\.us|newsletter|broadcast)$/;
 
@@ -69,7 +63,7 @@ function nameUnknownContact(reply: FastifyReply, body: Json<ConversationRecord>)
   return body;
 }
 
-export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
   app.get(
     '/conversations/:conversationId',
     {
@@ -101,12 +95,9 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
       },
     },
     async (request, reply) => {
-      const id = request.params.conversationId;
-      const body = await putIfMatch(
-        request,
-        reply,
-        (scope) => lockConversation(scope, id).catch(orUndefined),
-        (scope) => putConversation(scope, id, request.body),
+      const { conversationId } = request.params;
+      const body = await putIfMatch(request, reply, lockConversation, conversationId, (scope, id) =>
+        putConversation(scope, id, request.body),
       );
       return nameUnknownContact(reply, body);
     },
@@ -151,11 +142,8 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
     },
     async (request, reply) => {
       const { conversationId, messageId } = request.params;
-      return putIfMatch(
-        request,
-        reply,
-        (scope) => lockMessage(scope, conversationId, messageId).catch(noMessage),
-        (scope) => putMessage(scope, conversationId, messageId, request.body),
+      return putIfMatch(request, reply, lockMessage(conversationId), messageId, (scope, id) =>
+        putMessage(scope, conversationId, id, request.body),
       );
     },
   );
@@ -176,11 +164,8 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
     },
     async (request) => {
       const { conversationId, messageId } = request.params;
-      return ifMatch(
-        request,
-        (scope, id) => lockMessage(scope, conversationId, id),
-        messageId,
-        (scope, id) => updateMessage(scope, conversationId, id, request.body),
+      return ifMatch(request, lockMessage(conversationId), messageId, (scope, id) =>
+        updateMessage(scope, conversationId, id, request.body),
       );
     },
   );
@@ -226,5 +211,4 @@ export const conversationDashboardRoutes: FastifyPluginCallbackZod = (app, _opti
     async (request) =>
       toJson(await putMessages(request.scope, request.params.conversationId, request.body.data)),
   );
-  done();
 };

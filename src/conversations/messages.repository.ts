@@ -10,6 +10,7 @@ import {
   columnsOf,
   conversations,
   fieldsOf,
+  type Get,
   inTransaction,
   type Json,
   jsonRow,
@@ -195,12 +196,10 @@ async function lockStore({ db, organizationId }: OrganizationScope, id: string):
  * Reads the message under the lock of its conversation.
  * @throws CONVERSATION_NOT_FOUND, MESSAGE_NOT_FOUND
  */
-export const lockMessage = async (
-  scope: OrganizationScope,
-  conversationId: string,
-  id: string,
-): Promise<Json<ConversationMessageRecord>> =>
-  getMessage(scope, await lockStore(scope, conversationId), conversationId, id);
+export const lockMessage =
+  (conversationId: string): Get<ConversationMessageRecord> =>
+  async (scope, id) =>
+    getMessage(scope, await lockStore(scope, conversationId), conversationId, id);
 
 /**
  * Changes the fields of the body, also single ones of `delivery`.
@@ -213,7 +212,7 @@ export const updateMessage = (
   { delivery, ...input }: ConversationMessageUpdate,
 ): Promise<Json<ConversationMessageRecord>> =>
   inTransaction(scope, async (within) => {
-    const stored = parseJson(await lockMessage(within, conversationId, id));
+    const stored = parseJson(await lockMessage(conversationId)(within, id));
     const whole = { ...stored, ...(input as Partial<ConversationMessagePut>) };
     const delivered = delivery === null ? null : { ...stored.delivery, ...delivery };
     const message = { ...whole, delivery: delivered };

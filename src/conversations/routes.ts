@@ -1,7 +1,6 @@
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import type { z } from 'zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
-import type { Json, OrganizationScope, Page } from '../db/index.ts';
+import type { Json, List, OrganizationScope } from '../db/index.ts';
 import { json } from '../openapi/responses.ts';
 import { listConversations } from './repository.ts';
 import {
@@ -22,10 +21,7 @@ export type ConversationView = {
   conversation: typeof Conversation | typeof ConversationRecord;
   query: typeof ConversationListQuery | typeof ConversationRecordListQuery;
   transcript: typeof ConversationTranscript | typeof ConversationTranscriptRecord;
-  list: (
-    scope: OrganizationScope,
-    query: z.output<ConversationView['query']>,
-  ) => Promise<Json<Page<unknown>>>;
+  list: List<ConversationView['query']>;
   getTranscript: (
     scope: OrganizationScope,
     id: string,
@@ -42,11 +38,11 @@ export const publicConversations: ConversationView = {
   getTranscript,
 };
 
-export const conversationRoutes: FastifyPluginCallbackZod<ConversationView> = (app, view, done) => {
+export const conversationRoutes: FastifyPluginAsyncZod<ConversationView> = async (app, view) => {
   app.get(
     '/conversations',
     {
-      config: { access: 'read' },
+      config: { access: 'read', resource: 'conversations' },
       schema: {
         operationId: 'listConversations',
         summary: 'List conversations',
@@ -62,7 +58,7 @@ export const conversationRoutes: FastifyPluginCallbackZod<ConversationView> = (a
   app.get(
     '/conversations/:conversationId/messages',
     {
-      config: { access: 'read', errorCodes: ['CONVERSATION_NOT_FOUND'] },
+      config: { access: 'read', resource: 'conversations', errorCodes: ['CONVERSATION_NOT_FOUND'] },
       schema: {
         operationId: 'getConversationTranscript',
         summary: 'Get the transcript of a conversation',
@@ -75,5 +71,4 @@ export const conversationRoutes: FastifyPluginCallbackZod<ConversationView> = (a
     },
     async ({ scope, params, query }) => view.getTranscript(scope, params.conversationId, query),
   );
-  done();
 };

@@ -1,73 +1,61 @@
 import { z } from 'zod';
 import { MAX_BYTES, sizeRule } from '../../rules/record-size.ts';
-import {
-  addIssue,
-  changeQuery,
-  createdOnce,
-  dateTime,
-  field,
-  id,
-  idFilter,
-  limit,
-  name,
-  nullableText,
-  pastTimestamp,
-  patchOf,
-  pathId,
-  text,
-  textFilter,
-  timestamp,
-  uuid,
-  withPlus,
-} from '../contract/fields.ts';
+import * as f from '../contract/fields.ts';
 import { contactFilter, withContactType } from '../customers/schema.ts';
 
 export const Conversation = z
   .object({
-    id: field(id(), 'Opaque, immutable identifier.'),
-    channel: field(z.string(), 'The messaging channel, such as whatsapp. New values can appear.', 'whatsapp'),
-    contact: field(
+    id: f.id().describe('Opaque, immutable identifier.'),
+    channel: f.field(
+      z.string(),
+      'The messaging channel, such as whatsapp. New values can appear.',
+      'whatsapp',
+    ),
+    contact: f.field(
       z.string(),
       'The identifier of the contact on the channel: a telephone number or a handle.',
       '+5215512345678',
     ),
-    contactName: nullableText('The name of the contact on the channel.', 'Ana'),
-    customerId: field(id().nullable(), 'The customer of the conversation; null if unknown.'),
-    customerName: nullableText('The name of the customer, even if the customer is archived.', 'Ana Peña'),
-    activityState: nullableText(
+    contactName: f.nullableText('The name of the contact on the channel.', 'Ana'),
+    customerId: f.id().nullable().describe('The customer of the conversation; null if unknown.'),
+    customerName: f.nullableText('The name of the customer, even if the customer is archived.', 'Ana Peña'),
+    activityState: f.nullableText(
       'Who has to act next. The agency chooses the values. New values can appear.',
       'waiting_for_agency',
     ),
-    controlledBy: nullableText('Who handles the thread: the agent, or a team member who took over.', 'agent'),
-    language: nullableText('The language of the conversation.', 'es'),
-    lastMessageAt: field(
-      dateTime().nullable(),
-      'The timestamp of the newest message. The list has this order, newest first.',
+    controlledBy: f.nullableText(
+      'Who handles the thread: the agent, or a team member who took over.',
+      'agent',
     ),
-    createdAt: field(dateTime(), 'When it was created.'),
+    language: f.nullableText('The language of the conversation.', 'es'),
+    lastMessageAt: f
+      .dateTime()
+      .nullable()
+      .describe('The timestamp of the newest message. The list has this order, newest first.'),
+    createdAt: f.dateTime().describe('When it was created.'),
   })
   .meta({ id: 'Conversation' });
 
 export const ConversationFilters = z.object({
-  ...changeQuery(),
-  activityState: textFilter('Conversations in exactly this state.'),
-  channel: textFilter('Conversations on exactly this channel.').meta({ examples: ['whatsapp'] }),
+  ...f.changeQuery(),
+  activityState: f.textFilter('Conversations in exactly this state.'),
+  channel: f.textFilter('Conversations on exactly this channel.').meta({ examples: ['whatsapp'] }),
   contact: contactFilter('Conversations with exactly this contact'),
-  customerId: idFilter('customers'),
-  query: textFilter('Text in the contact name or the channel identifier, ignoring case and accents.'),
+  customerId: f.idFilter('customers'),
+  query: f.textFilter('Text in the contact name or the channel identifier, ignoring case and accents.'),
 });
 
 export const ConversationListQuery = withContactType(ConversationFilters);
 
 export const ConversationMessage = z
   .object({
-    id: field(id(), 'Opaque, immutable identifier.'),
-    conversationId: field(id(), 'The thread that the message came from; a transcript can join several.'),
-    content: field(z.string(), 'The text of the message.', 'Hola, ¿tienen salidas en enero?'),
-    createdAt: field(dateTime(), 'When it was created.'),
-    direction: field(z.string(), '`inbound`: written by the contact. New values can appear.', 'inbound'),
-    messageType: field(z.string(), 'The type of the message, such as text. New values can appear.', 'text'),
-    senderName: nullableText('The name of the sender, if known.', 'Ana'),
+    id: f.id().describe('Opaque, immutable identifier.'),
+    conversationId: f.id().describe('The thread that the message came from; a transcript can join several.'),
+    content: f.field(z.string(), 'The text of the message.', 'Hola, ¿tienen salidas en enero?'),
+    createdAt: f.dateTime().describe('When it was created.'),
+    direction: f.field(z.string(), '`inbound`: written by the contact. New values can appear.', 'inbound'),
+    messageType: f.field(z.string(), 'The type of the message, such as text. New values can appear.', 'text'),
+    senderName: f.nullableText('The name of the sender, if known.', 'Ana'),
   })
   .meta({ id: 'ConversationMessage' });
 export type ConversationMessage = z.infer<typeof ConversationMessage>;
@@ -87,44 +75,49 @@ export const ConversationTranscript = transcriptOf(ConversationMessage).meta({
   id: 'ConversationTranscript',
 });
 
-const Place = z.union([uuid(), timestamp()]);
+const Place = z.union([f.uuid(), f.timestamp()]);
 
 const place = (description: string) =>
   z
     .preprocess(
-      withPlus,
-      text({ max: 64 }).refine(
-        (sent) => Place.safeParse(sent).success,
-        'must be the id of a message of this transcript, or a date-time with an offset, such as 2026-11-21T08:25:00Z',
-      ),
+      f.withPlus,
+      f
+        .text({ max: 64 })
+        .refine(
+          (sent) => Place.safeParse(sent).success,
+          'must be the id of a message of this transcript, or a date-time with an offset, such as 2026-11-21T08:25:00Z',
+        ),
     )
     .optional()
     .describe(description);
 
 export const ConversationTranscriptQuery = z
   .object({
-    limit: limit(200, 50),
+    limit: f.limit(200, 50),
     before: place('Messages before this one, by its id, or before a date-time.'),
     after: place('The first messages after this one, by its id, or after a date-time.'),
   })
   .check((payload) => {
     const { before, after } = payload.value;
     if (before !== undefined && after !== undefined)
-      addIssue(payload, 'cannot be used together with before', ['after']);
+      f.addIssue(payload, 'cannot be used together with before', ['after']);
   });
 export type ConversationTranscriptQuery = z.infer<typeof ConversationTranscriptQuery>;
 
 export const ConversationParams = z.object({
-  conversationId: pathId('Id of any thread of the conversation.'),
+  conversationId: f.pathId('Id of any thread of the conversation.'),
 });
 
 /** The schemas below belong to the dashboard API only. */
 
 export const ConversationRecord = Conversation.extend({
-  rotatedFrom: field(id().nullable(), 'The thread that this one continues; null for the first of its chain.'),
+  rotatedFrom: f
+    .id()
+    .nullable()
+    .describe('The thread that this one continues; null for the first of its chain.'),
   lastMessage: z
     .object({
-      content: field(z.string(), 'Its first 200 characters.', 'Hola, ¿tienen salidas en enero?'),
+      content: f.field(z.string(), 'Its first 200 characters.', 'Hola, ¿tienen salidas en enero?'),
       direction: ConversationMessage.shape.direction,
       messageType: ConversationMessage.shape.messageType,
       createdAt: ConversationMessage.shape.createdAt,
@@ -135,30 +128,32 @@ export const ConversationRecord = Conversation.extend({
 export type ConversationRecord = z.infer<typeof ConversationRecord>;
 
 export const ConversationRecordFilters = ConversationFilters.extend({
-  controlledBy: textFilter('Conversations that exactly this agent or team member handles.', 255),
+  controlledBy: f.textFilter('Conversations that exactly this agent or team member handles.', 255),
 });
 
 export const ConversationRecordListQuery = withContactType(ConversationRecordFilters);
 
 export const ConversationPut = z
   .object({
-    channel: text({ min: 1, max: 255 }).meta({ examples: ['whatsapp'] }),
-    contact: text({ min: 1, max: 320 }).describe(
-      'The identifier of the contact on the channel: a telephone number or a handle.',
-    ),
-    contactName: name().nullish(),
-    customerId: uuid()
+    channel: f.text({ min: 1, max: 255 }).meta({ examples: ['whatsapp'] }),
+    contact: f
+      .text({ min: 1, max: 320 })
+      .describe('The identifier of the contact on the channel: a telephone number or a handle.'),
+    contactName: f.name().nullish(),
+    customerId: f
+      .uuid()
       .nullish()
       .describe('Default: the active customer that has the contact; without one, the stored customer stays.'),
-    activityState: name().nullish(),
-    controlledBy: name().nullish(),
-    language: name().nullish(),
-    rotatedFrom: uuid()
+    activityState: f.name().nullish(),
+    controlledBy: f.name().nullish(),
+    language: f.name().nullish(),
+    rotatedFrom: f
+      .uuid()
       .nullish()
       .describe(
         'The thread that this one continues, which must exist, and which no other thread continues. It cannot be changed later.',
       ),
-    createdAt: createdOnce(),
+    createdAt: f.createdOnce(),
   })
   .meta({
     id: 'ConversationPut',
@@ -174,7 +169,7 @@ export const ConversationPut = z
   });
 export type ConversationPut = z.infer<typeof ConversationPut>;
 
-export const ConversationUpdate = patchOf(ConversationPut).meta({
+export const ConversationUpdate = f.patchOf(ConversationPut).meta({
   id: 'ConversationUpdate',
   examples: [{ controlledBy: 'lucia@example.com', activityState: 'waiting_for_customer' }],
 });
@@ -187,7 +182,7 @@ export const ConversationMessageRecord = ConversationMessage.extend({
     .object({
       providerMessageId: reported('whatsapp'),
       status: reported('whatsapp'),
-      statusAt: dateTime().nullable().describe('Only for whatsapp; otherwise null.'),
+      statusAt: f.dateTime().nullable().describe('Only for whatsapp; otherwise null.'),
       templateName: reported('whatsapp'),
       providerName: reported('every other channel'),
       externalId: reported('every other channel'),
@@ -205,26 +200,28 @@ export const ConversationTranscriptRecord = transcriptOf(ConversationMessageReco
 const delivery = () =>
   z
     .object({
-      providerMessageId: name().nullish().describe('Only for whatsapp.'),
-      status: name()
+      providerMessageId: f.name().nullish().describe('Only for whatsapp.'),
+      status: f
+        .name()
         .nullish()
         .describe('Only for whatsapp.')
         .meta({ examples: ['read'] }),
-      statusAt: timestamp().nullish().describe('Only for whatsapp.'),
-      templateName: name().nullish().describe('Only for whatsapp.'),
-      providerName: name().nullish().describe('Not for whatsapp.'),
-      externalId: name().nullish().describe('Not for whatsapp.'),
-      subject: text({ max: 2_000 }).nullish().describe('Not for whatsapp.'),
+      statusAt: f.timestamp().nullish().describe('Only for whatsapp.'),
+      templateName: f.name().nullish().describe('Only for whatsapp.'),
+      providerName: f.name().nullish().describe('Not for whatsapp.'),
+      externalId: f.name().nullish().describe('Not for whatsapp.'),
+      subject: f.text({ max: 2_000 }).nullish().describe('Not for whatsapp.'),
     })
     .nullish()
     .describe('What the provider reports about the delivery. /v1 does not return it.');
 
 const message = {
-  content: text({ max: MAX_BYTES.message }).describe(sizeRule('message')),
-  direction: text({ min: 1, max: 255 }).meta({ examples: ['inbound'] }),
-  messageType: text({ min: 1, max: 255 }).meta({ examples: ['text'] }),
-  senderName: name().nullish(),
-  createdAt: pastTimestamp()
+  content: f.text({ max: MAX_BYTES.message }).describe(sizeRule('message')),
+  direction: f.text({ min: 1, max: 255 }).meta({ examples: ['inbound'] }),
+  messageType: f.text({ min: 1, max: 255 }).meta({ examples: ['text'] }),
+  senderName: f.name().nullish(),
+  createdAt: f
+    .pastTimestamp()
     .optional()
     .describe('At most 24 hours in the future. Default: the stored value; for a new message, now.'),
   delivery: delivery(),
@@ -236,7 +233,7 @@ export const ConversationMessagePut = z.object(message).meta({
 });
 export type ConversationMessagePut = z.infer<typeof ConversationMessagePut>;
 
-export const ConversationMessageUpdate = patchOf(ConversationMessagePut).meta({
+export const ConversationMessageUpdate = f.patchOf(ConversationMessagePut).meta({
   id: 'ConversationMessageUpdate',
   examples: [{ content: 'Hola, busco un viaje a Cartagena en enero' }],
 });
@@ -244,10 +241,12 @@ export type ConversationMessageUpdate = z.infer<typeof ConversationMessageUpdate
 
 export const DeliveryReport = z
   .object({
-    status: text({ min: 1, max: 255 })
+    status: f
+      .text({ min: 1, max: 255 })
       .optional()
       .meta({ examples: ['read'] }),
-    statusAt: timestamp()
+    statusAt: f
+      .timestamp()
       .optional()
       .describe(
         'When the message got this status, as the provider says. Default: now; a report with a timestamp takes precedence.',
@@ -256,7 +255,7 @@ export const DeliveryReport = z
   .meta({ id: 'DeliveryReport' });
 export type DeliveryReport = z.infer<typeof DeliveryReport>;
 
-export const ConversationMessageImport = z.object({ id: uuid(), ...message }).meta({
+export const ConversationMessageImport = z.object({ id: f.uuid(), ...message }).meta({
   id: 'ConversationMessageImport',
 });
 export type ConversationMessageImport = z.infer<typeof ConversationMessageImport>;
@@ -272,7 +271,7 @@ export const ConversationMessagesImport = z
         for (const [index, { id }] of payload.value.entries()) {
           const earlier = first.get(id.toLowerCase());
           if (earlier === undefined) first.set(id.toLowerCase(), index);
-          else addIssue(payload, `is the same message as data[${earlier}]`, [index, 'id']);
+          else f.addIssue(payload, `is the same message as data[${earlier}]`, [index, 'id']);
         }
       }),
   })

@@ -1,4 +1,4 @@
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { json } from '../openapi/responses.ts';
 import { customerRecord } from './repository.ts';
 import type { CustomerView } from './routes.ts';
@@ -10,7 +10,7 @@ export const customerRecords: CustomerView = {
   repository: customerRecord,
 };
 
-export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+export const customerDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
   app.post(
     '/customers/:customerId/restore',
     {
@@ -34,5 +34,4 @@ export const customerDashboardRoutes: FastifyPluginCallbackZod = (app, _options,
     },
     async ({ scope, params }) => customerRecord.restore(scope, params.customerId),
   );
-  done();
 };

@@ -1,12 +1,11 @@
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import type { z } from 'zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
 import {
   type Get,
   type IdempotencyKey,
   type Json,
+  type List,
   type OrganizationScope,
-  type Page,
   parseJson,
   toJson,
 } from '../db/index.ts';
@@ -32,7 +31,7 @@ export type CustomerView = {
   customer: typeof Customer | typeof CustomerRecord;
   query: typeof CustomerListQuery | typeof CustomerRecordListQuery;
   repository: {
-    list: (scope: OrganizationScope, query: z.output<CustomerView['query']>) => Promise<Json<Page<unknown>>>;
+    list: List<CustomerView['query']>;
     get: Get<Customer>;
     lock: Get<unknown>;
     create: (scope: OrganizationScope, body: CustomerCreate, key?: IdempotencyKey) => Promise<Json<Customer>>;
@@ -70,14 +69,14 @@ function asSent(created: Json<Customer>, sent: CustomerCreate): Json<Customer> {
   });
 }
 
-export const customerRoutes: FastifyPluginCallbackZod<CustomerView> = (app, view, done) => {
+export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, view) => {
   const { customer, repository } = view;
   const params = CustomerParams;
 
   app.get(
     '/customers',
     {
-      config: { access: 'read' },
+      config: { access: 'read', resource: 'customers' },
       schema: {
         operationId: 'listCustomers',
         summary: 'List customers',
@@ -93,7 +92,11 @@ export const customerRoutes: FastifyPluginCallbackZod<CustomerView> = (app, view
   app.post(
     '/customers',
     {
-      config: { access: 'create', errorCodes: [...IDEMPOTENT, 'CUSTOMER_CONTACT_CONFLICT'] },
+      config: {
+        access: 'create',
+        resource: 'customers',
+        errorCodes: [...IDEMPOTENT, 'CUSTOMER_CONTACT_CONFLICT'],
+      },
       schema: {
         operationId: 'createCustomer',
         summary: 'Create a customer',
@@ -115,7 +118,7 @@ export const customerRoutes: FastifyPluginCallbackZod<CustomerView> = (app, view
   app.get(
     '/customers/:customerId',
     {
-      config: { access: 'read', errorCodes: ['CUSTOMER_NOT_FOUND'] },
+      config: { access: 'read', resource: 'customers', errorCodes: ['CUSTOMER_NOT_FOUND'] },
       schema: {
         operationId: 'getCustomer',
         summary: 'Get a customer',
@@ -130,7 +133,11 @@ export const customerRoutes: FastifyPluginCallbackZod<CustomerView> = (app, view
   app.patch(
     '/customers/:customerId',
     {
-      config: { access: 'write', errorCodes: ['CUSTOMER_NOT_FOUND', 'CUSTOMER_CONTACT_CONFLICT'] },
+      config: {
+        access: 'write',
+        resource: 'customers',
+        errorCodes: ['CUSTOMER_NOT_FOUND', 'CUSTOMER_CONTACT_CONFLICT'],
+      },
       schema: {
         operationId: 'updateCustomer',
         summary: 'Update a customer',
@@ -149,7 +156,7 @@ export const customerRoutes: FastifyPluginCallbackZod<CustomerView> = (app, view
   app.delete(
     '/customers/:customerId',
     {
-      config: { access: 'write', errorCodes: ['CUSTOMER_NOT_FOUND'] },
+      config: { access: 'write', resource: 'customers', errorCodes: ['CUSTOMER_NOT_FOUND'] },
       schema: {
         operationId: 'archiveCustomer',
         summary: 'Archive a customer',
@@ -161,5 +168,4 @@ export const customerRoutes: FastifyPluginCallbackZod<CustomerView> = (app, view
     },
     async (request) => ifMatch(request, repository.lock, request.params.customerId, archiveCustomer),
   );
-  done();
 };

@@ -1,72 +1,57 @@
 import { z } from 'zod';
 import { contactKey, IDENTIFIER_TYPES, identifierRule } from '../../rules/contact-key.ts';
 import { sizeRule } from '../../rules/record-size.ts';
-import {
-  addIssue,
-  archivedAt,
-  archivedFilter,
-  changeQuery,
-  dateTime,
-  describedAs,
-  field,
-  id,
-  name,
-  nullableText,
-  oneOf,
-  pathId,
-  text,
-  textFilter,
-} from '../contract/fields.ts';
+import * as f from '../contract/fields.ts';
 import { rejectedFields, SET_IN_DASHBOARD } from '../http/ignored-parameters.ts';
 
 /** The limits of a customer. A merge checks them too. */
 export const CUSTOMER_BOUNDS = { contacts: 50, tags: 100, summary: 50_000 };
 
-const language = () => oneOf(['es', 'pt', 'en']);
-const identifierType = () => oneOf(IDENTIFIER_TYPES);
+const language = () => z.enum(['es', 'pt', 'en']);
+const identifierType = () => z.enum(IDENTIFIER_TYPES);
 
 export const CustomerContact = z
   .object({
-    id: field(id(), 'Opaque, immutable identifier.'),
-    identifierType: field(identifierType(), 'The channel of the contact.'),
-    identifierValue: field(
+    id: f.id().describe('Opaque, immutable identifier.'),
+    identifierType: identifierType().describe('The channel of the contact.'),
+    identifierValue: f.field(
       z.string(),
       'The identifier on the channel: a telephone number in E.164 for whatsapp and telefono, any other value as it was sent.',
       '+5215512345678',
     ),
-    displayName: nullableText(
+    displayName: f.nullableText(
       'The name on the channel: the `contactName` of the latest conversation with the contact.',
       'Ana',
     ),
-    phoneNumber: nullableText('In E.164, for whatsapp and telefono.', '+5215512345678'),
+    phoneNumber: f.nullableText('In E.164, for whatsapp and telefono.', '+5215512345678'),
   })
   .meta({ id: 'CustomerContact' });
 export type CustomerContact = z.infer<typeof CustomerContact>;
 
 export const Customer = z
   .object({
-    id: field(id(), 'Opaque, immutable identifier.'),
-    firstName: nullableText('The given name; null if unknown.', 'Ana'),
-    lastName: nullableText('The family name; null if unknown.', 'Peña'),
-    displayName: nullableText('First and last name joined; null for an anonymous lead.', 'Ana Peña'),
-    city: nullableText('The city where the person lives, as it was sent.', 'Ciudad de México'),
-    country: nullableText('The country where the person lives, as it was sent.', 'México'),
-    preferredLanguage: nullableText('The language to write in: es, pt or en.', 'es'),
-    summary: nullableText('What the agency should know about the person.'),
-    tags: field(z.array(z.string()), 'Labels of the agency. The list of customers has a filter for them.', [
+    id: f.id().describe('Opaque, immutable identifier.'),
+    firstName: f.nullableText('The given name; null if unknown.', 'Ana'),
+    lastName: f.nullableText('The family name; null if unknown.', 'Peña'),
+    displayName: f.nullableText('First and last name joined; null for an anonymous lead.', 'Ana Peña'),
+    city: f.nullableText('The city where the person lives, as it was sent.', 'Ciudad de México'),
+    country: f.nullableText('The country where the person lives, as it was sent.', 'México'),
+    preferredLanguage: f.nullableText('The language to write in: es, pt or en.', 'es'),
+    summary: f.nullableText('What the agency should know about the person.'),
+    tags: f.field(z.array(z.string()), 'Labels of the agency. The list of customers has a filter for them.', [
       'luna de miel',
     ]),
-    contacts: field(z.array(CustomerContact), 'The first is the primary contact.'),
-    createdAt: field(dateTime(), 'When it was created.'),
-    updatedAt: field(dateTime(), 'When it was last changed. The list has this order, newest first.'),
+    contacts: z.array(CustomerContact).describe('The first is the primary contact.'),
+    createdAt: f.dateTime().describe('When it was created.'),
+    updatedAt: f.dateTime().describe('When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'Customer' });
 export type Customer = z.infer<typeof Customer>;
 
 export const ArchivedCustomer = z
   .object({
-    id: field(id(), 'Opaque, immutable identifier.'),
-    archived: field(z.boolean(), 'Always true: the customer is archived.'),
+    id: f.id().describe('Opaque, immutable identifier.'),
+    archived: z.boolean().describe('Always true: the customer is archived.'),
   })
   .meta({ id: 'ArchivedCustomer' });
 export type ArchivedCustomer = z.infer<typeof ArchivedCustomer>;
@@ -91,15 +76,15 @@ handle.`;
 
 const ContactInput = z
   .object(
-    describedAs(CustomerContact.shape, {
+    f.withDescriptionsOf(CustomerContact.shape, {
       identifierType: identifierType(),
-      identifierValue: text({ min: 1, max: 320 }).describe(IDENTIFIER),
+      identifierValue: f.text({ min: 1, max: 320 }).describe(IDENTIFIER),
     }),
   )
   .check((payload) => {
     const { identifierType, identifierValue } = payload.value;
     if (contactKey(identifierType, identifierValue) === null)
-      addIssue(payload, identifierRule(identifierType, identifierValue), ['identifierValue']);
+      f.addIssue(payload, identifierRule(identifierType, identifierValue), ['identifierValue']);
   })
   .meta({ id: 'CustomerContactCreate' })
   .register(rejectedFields, { displayName: SET_IN_DASHBOARD });
@@ -119,24 +104,26 @@ const contacts = () =>
         const key = `${identifierType} ${contact}`;
         const earlier = first.get(key);
         if (earlier === undefined) first.set(key, index);
-        else addIssue(payload, `is the same contact as contacts[${earlier}]`, [index]);
+        else f.addIssue(payload, `is the same contact as contacts[${earlier}]`, [index]);
       }
     })
     .describe('The first becomes the primary contact.');
 
 const details = {
-  firstName: name().nullish(),
-  lastName: name().nullish(),
-  city: name().nullish(),
-  country: name().nullish(),
+  firstName: f.name().nullish(),
+  lastName: f.name().nullish(),
+  city: f.name().nullish(),
+  country: f.name().nullish(),
   preferredLanguage: language().nullish(),
-  summary: text({ max: CUSTOMER_BOUNDS.summary }).nullish(),
+  summary: f.text({ max: CUSTOMER_BOUNDS.summary }).nullish(),
 };
 
-const tags = () => z.array(text({ min: 1, max: 100 })).max(CUSTOMER_BOUNDS.tags);
+const tags = () => z.array(f.text({ min: 1, max: 100 })).max(CUSTOMER_BOUNDS.tags);
 
 export const CustomerCreate = z
-  .object(describedAs(Customer.shape, { contacts: contacts(), ...details, tags: tags().default([]) }))
+  .object(
+    f.withDescriptionsOf(Customer.shape, { contacts: contacts(), ...details, tags: tags().default([]) }),
+  )
   .meta({
     id: 'CustomerCreate',
     description: sizeRule('customer'),
@@ -157,7 +144,7 @@ export type CustomerCreate = z.infer<typeof CustomerCreate>;
 
 export const CustomerUpdate = z
   .object(
-    describedAs(Customer.shape, {
+    f.withDescriptionsOf(Customer.shape, {
       contacts: contacts().optional().describe('Replaces the whole list. An unchanged contact keeps its id.'),
       ...details,
       summary: details.summary.describe('Replaces what the agency knew about the person.'),
@@ -172,10 +159,12 @@ export const CustomerUpdate = z
 export type CustomerUpdate = z.infer<typeof CustomerUpdate>;
 
 export const contactFilter = (found: string) =>
-  textFilter(
-    `${found}, in any spelling: a telephone number with its country code, an address or a handle.`,
-    320,
-  ).meta({ examples: ['+52 1 55 1234 5678'] });
+  f
+    .textFilter(
+      `${found}, in any spelling: a telephone number with its country code, an address or a handle.`,
+      320,
+    )
+    .meta({ examples: ['+52 1 55 1234 5678'] });
 
 export const withContactType = <Shape extends z.ZodRawShape>(filters: z.ZodObject<Shape>) =>
   filters
@@ -185,37 +174,37 @@ export const withContactType = <Shape extends z.ZodRawShape>(filters: z.ZodObjec
     .check((payload) => {
       const { contact, contactType } = payload.value as { contact?: string; contactType?: string };
       if (contactType !== undefined && contact === undefined)
-        addIssue(payload, 'can be used only together with contact', ['contactType']);
+        f.addIssue(payload, 'can be used only together with contact', ['contactType']);
     });
 
 export const CustomerFilters = z.object({
-  ...changeQuery(),
+  ...f.changeQuery(),
   contact: contactFilter('The customer that has exactly this contact'),
-  query: textFilter('Text in the name, the summary or any contact, ignoring case and accents.'),
-  tag: textFilter('Customers that have exactly this tag.'),
+  query: f.textFilter('Text in the name, the summary or any contact, ignoring case and accents.'),
+  tag: f.textFilter('Customers that have exactly this tag.'),
 });
 
 export const CustomerListQuery = withContactType(CustomerFilters);
 
-export const CustomerParams = z.object({ customerId: pathId('Id of the customer.') });
+export const CustomerParams = z.object({ customerId: f.pathId('Id of the customer.') });
 
 /** The schemas below belong to the dashboard API only. */
 
 export const CustomerRecord = Customer.extend({
-  archivedAt: archivedAt(),
-  mergedInto: field(
-    id().nullable(),
-    'The customer that this one was merged into; null if it was not merged.',
-  ),
-  erasedAt: field(dateTime().nullable(), 'When the content was erased; null if it was not.'),
+  archivedAt: f.archivedAt(),
+  mergedInto: f
+    .id()
+    .nullable()
+    .describe('The customer that this one was merged into; null if it was not merged.'),
+  erasedAt: f.dateTime().nullable().describe('When the content was erased; null if it was not.'),
 }).meta({ id: 'CustomerRecord' });
 export type CustomerRecord = z.infer<typeof CustomerRecord>;
 
-const mergedInto = textFilter('With `archived=true`: the customers that were merged into this one.');
+const mergedInto = f.textFilter('With `archived=true`: the customers that were merged into this one.');
 
 export const CustomerRecordFilters = CustomerFilters.extend({ mergedInto });
 
 export const CustomerRecordListQuery = CustomerListQuery.safeExtend({
   mergedInto,
-  archived: archivedFilter(),
+  archived: f.archivedFilter(),
 });

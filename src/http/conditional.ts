@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
 import { entityTag } from '../../rules/entity-tag.ts';
 import { ApiError } from '../contract/errors.ts';
-import { inTransaction, type Json, type OrganizationScope, type Put } from '../db/index.ts';
+import { type Get, inTransaction, type Json, type OrganizationScope, type Put } from '../db/index.ts';
 import { isCacheable } from './headers.ts';
 
 /** What a proxy that compresses adds to a tag. It changes the encoding of a response, not the record. */
@@ -53,7 +53,7 @@ const noMatch = (ifMatch: string): ApiError =>
  */
 export function ifMatch<Result>(
   request: FastifyRequest,
-  lock: (scope: OrganizationScope, id: string) => Promise<Json<unknown>>,
+  lock: Get<unknown>,
   id: string,
   work: (scope: OrganizationScope, id: string) => Promise<Result>,
 ): Promise<Result> {
@@ -68,28 +68,36 @@ export function ifMatch<Result>(
 /**
  * Runs a PUT. With If-Match, only if the locked record has one of the tags; with `If-None-Match: *`, only if the PUT
  * creates the record (otherwise it is rolled back).
- * @param lock locks the record and returns it as the PUT does; undefined if it does not exist
+ * @param lock locks the record and returns it as the PUT does; throws if it does not exist
  * @throws PRECONDITION_FAILED
  */
 export async function putIfMatch<T>(
-  { headers, scope }: FastifyRequest,
+  { headers, scope, routeOptions }: FastifyRequest,
   reply: FastifyReply,
-  lock: (scope: OrganizationScope) => Promise<Json<T> | undefined>,
-  work: (scope: OrganizationScope) => Promise<Put<T>>,
+  lock: Get<T>,
+  id: string,
+  work: (scope: OrganizationScope, id: string) => Promise<Put<T>>,
 ): Promise<Json<T>> {
   const named = headers['if-match'];
   const mustCreate = headers['if-none-match'] === '*';
+  /** A 404 that the route declares is of another record, such as the conversation of a message. */
+  const isNew = (error: unknown): boolean =>
+    error instanceof ApiError &&
+    error.status === 404 &&
+    !routeOptions.config.errorCodes?.includes(error.code);
   const checked = async (within: OrganizationScope): Promise<Put<T>> => {
     if (named !== undefined) {
-      const stored = await lock(within);
-      if (stored === undefined || !namesTag(named, entityTag(stored))) throw noMatch(named);
+      const stored = await lock(within, id).catch((error) => {
+        throw isNew(error) ? noMatch(named) : error;
+      });
+      if (!namesTag(named, entityTag(stored))) throw noMatch(named);
     }
-    const put = await work(within);
+    const put = await work(within, id);
     if (mustCreate && !put.created) throw new ApiError('PRECONDITION_FAILED', 'exists');
     return put;
   };
   const isConditional = named !== undefined || mustCreate;
-  const { created, body } = await (isConditional ? inTransaction(scope, checked) : work(scope));
+  const { created, body } = await (isConditional ? inTransaction(scope, checked) : work(scope, id));
   reply.code(created ? 201 : 200);
   return body;
 }

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify';
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { errorBody, serviceUnavailable } from '../contract/errors.ts';
 import type { Pressure } from './overload.ts';
 
@@ -29,10 +29,9 @@ export function watchClock(log: FastifyBaseLogger, report: (difference: number) 
 }
 
 /** For operators. They need no token, and contain no data of organizations. */
-export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (
+export const healthRoutes: FastifyPluginAsyncZod<HealthOptions> = async (
   app,
   { ready, pressure, metrics, draining },
-  done,
 ) => {
   // Called every few seconds: only errors are logged.
   const options = { schema: { hide: true }, logLevel: 'warn' } as const;
@@ -70,5 +69,4 @@ export const healthRoutes: FastifyPluginCallbackZod<HealthOptions> = (
   app.get('/metrics', options, async (_request, reply) =>
     reply.type(metrics.contentType).send(await metrics.text()),
   );
-  done();
 };

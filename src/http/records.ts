@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { ApiError } from '../contract/errors.ts';
-import { dateTime, field, id, NULL_CLEARS, uuid } from '../contract/fields.ts';
+import { dateTime, id, NULL_CLEARS, uuid } from '../contract/fields.ts';
 
 /** What the routes of several resources say in the same words. */
 
@@ -16,8 +15,8 @@ export const REPLACES = 'Omitted fields take the default. Sending the same again
 /** The response to a DELETE of the dashboard API. */
 export const ArchivedRecord = z
   .object({
-    id: field(id(), 'Opaque, immutable identifier.'),
-    archivedAt: field(dateTime(), 'When the record was archived.'),
+    id: id().describe('Opaque, immutable identifier.'),
+    archivedAt: dateTime().describe('When the record was archived.'),
   })
   .meta({ id: 'ArchivedRecord' });
 
@@ -28,8 +27,3 @@ export const uuidParams = <const Name extends string>(...names: Name[]) =>
       names.map((name) => [name, uuid().describe('A UUID that you generate, one for each record.')]),
     ) as Record<Name, z.ZodString>,
   );
-
-export const orUndefined = (error: unknown): undefined => {
-  if (error instanceof ApiError && error.status === 404) return;
-  throw error;
-};

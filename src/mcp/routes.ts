@@ -1,6 +1,6 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { accessError, type Needs } from '../api-keys/authentication.ts';
 import { ApiError, errorBody } from '../contract/errors.ts';
@@ -51,10 +51,9 @@ const protocolError = (id: unknown, code: number, message: string, data?: object
 
 const asText = (text: string, isError: boolean) => ({ content: [{ type: 'text' as const, text }], isError });
 
-export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (
+export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
   mcp,
   { app, document, needs, canWrite },
-  done,
 ) => {
   // Loaded after the start, because the SDK takes time and memory.
   const load = once(async () => {
@@ -152,7 +151,6 @@ export const mcpRoutes: FastifyPluginCallbackZod<McpOptions> = (
     mcp.post(url, { config, schema: { hide: true, body: Message } }, respond);
     mcp.route({ method: ['GET', 'DELETE'], url, schema: { hide: true }, handler: onlyPost });
   }
-  done();
 };
 
 const onlyPost = (_request: FastifyRequest, reply: FastifyReply) =>

@@ -4,7 +4,6 @@ import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { ErrorCode } from '../contract/errors.ts';
-import { tagOf } from '../contract/resources.ts';
 import { isTagged } from '../http/conditional.ts';
 import { codesByStatus, errorResponse, errorSchemas, type NamedResponse } from './errors.ts';
 import { REQUEST_HEADERS, RESPONSE_HEADERS, requestHeadersOf, responseHeadersOf } from './headers.ts';
@@ -114,8 +113,7 @@ export function describeApi(app: FastifyInstance, api: ApiDescription): () => ob
   const { title, description, tags, securitySchemes } = api;
   const contact = { name: 'The operator of this service' };
   const names = new Map(tags.map(({ name }) => [name.toLowerCase().replaceAll(' ', '-'), name]));
-  /** Of the dashboard API, by the path. */
-  function tagOfPath(url: string): string {
+  function tagOf(url: string): string {
     const segment = TAG_SEGMENT.exec(url)?.[1] ?? url;
     // `/team` belongs to the tag of `/team-members`.
     return [...names].find(([key]) => key.startsWith(segment))?.[1] ?? url;
@@ -134,13 +132,12 @@ export function describeApi(app: FastifyInstance, api: ApiDescription): () => ob
     } as OpenApi,
     transform: ({ schema, url, route, ...rest }) => {
       const method = String(route.method);
-      const { errorCodes = [], credential, resource } = route.config ?? {};
+      const { errorCodes = [], credential } = route.config ?? {};
       declared.set(String(schema?.operationId), {
         codes: codesByStatus({ method, url }, errorCodes),
         isTagged: isTagged(method, schema) && !credential,
       });
-      const tags = [resource ? tagOf(resource) : tagOfPath(url)];
-      return toJsonSchema({ ...rest, url, route, schema: schema && { tags, ...schema } });
+      return toJsonSchema({ ...rest, url, route, schema: schema && { tags: [tagOf(url)], ...schema } });
     },
     transformObject: (input) => {
       const document = tidied(createJsonSchemaTransformObject({})(input) as unknown as Document);

@@ -1,6 +1,6 @@
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
-import { ArchivedRecord, CHANGES, orUndefined, REPLACES, uuidParams } from '../http/records.ts';
+import { ArchivedRecord, CHANGES, REPLACES, uuidParams } from '../http/records.ts';
 import { json } from '../openapi/responses.ts';
 import { opportunityRecord, sumOpportunities } from './repository.ts';
 import type { OpportunityView } from './routes.ts';
@@ -23,7 +23,7 @@ export const opportunityRecords: OpportunityView = {
   get: opportunityRecord.get,
 };
 
-export const opportunityDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+export const opportunityDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
   app.put(
     '/opportunities/:opportunityId',
     {
@@ -39,15 +39,10 @@ export const opportunityDashboardRoutes: FastifyPluginCallbackZod = (app, _optio
         },
       },
     },
-    async (request, reply) => {
-      const id = request.params.opportunityId;
-      return putIfMatch(
-        request,
-        reply,
-        (scope) => opportunityRecord.lockStored(scope, id).catch(orUndefined),
-        (scope) => opportunityRecord.put(scope, id, request.body),
-      );
-    },
+    async (request, reply) =>
+      putIfMatch(request, reply, opportunityRecord.lockStored, request.params.opportunityId, (scope, id) =>
+        opportunityRecord.put(scope, id, request.body),
+      ),
   );
 
   app.patch(
@@ -114,5 +109,4 @@ export const opportunityDashboardRoutes: FastifyPluginCallbackZod = (app, _optio
     },
     async (request) => sumOpportunities(request.scope, request.query),
   );
-  done();
 };

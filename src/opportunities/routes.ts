@@ -1,7 +1,6 @@
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import type { z } from 'zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
-import type { Get, Json, OrganizationScope, Page } from '../db/index.ts';
+import type { Get, List } from '../db/index.ts';
 import { json } from '../openapi/responses.ts';
 import { getOpportunity, listOpportunities } from './repository.ts';
 import {
@@ -17,7 +16,7 @@ export type OpportunityView = {
   params: typeof OpportunityParams;
   opportunity: typeof Opportunity | typeof OpportunityRecord;
   query: typeof OpportunityListQuery | typeof OpportunityRecordListQuery;
-  list: (scope: OrganizationScope, query: z.output<OpportunityView['query']>) => Promise<Json<Page<unknown>>>;
+  list: List<OpportunityView['query']>;
   get: Get<unknown>;
 };
 
@@ -29,11 +28,11 @@ export const publicOpportunities: OpportunityView = {
   get: getOpportunity,
 };
 
-export const opportunityRoutes: FastifyPluginCallbackZod<OpportunityView> = (app, view, done) => {
+export const opportunityRoutes: FastifyPluginAsyncZod<OpportunityView> = async (app, view) => {
   app.get(
     '/opportunities',
     {
-      config: { access: 'read' },
+      config: { access: 'read', resource: 'opportunities' },
       schema: {
         operationId: 'listOpportunities',
         summary: 'List opportunities',
@@ -49,7 +48,7 @@ export const opportunityRoutes: FastifyPluginCallbackZod<OpportunityView> = (app
   app.get(
     '/opportunities/:opportunityId',
     {
-      config: { access: 'read', errorCodes: ['OPPORTUNITY_NOT_FOUND'] },
+      config: { access: 'read', resource: 'opportunities', errorCodes: ['OPPORTUNITY_NOT_FOUND'] },
       schema: {
         operationId: 'getOpportunity',
         summary: 'Get an opportunity',
@@ -61,5 +60,4 @@ export const opportunityRoutes: FastifyPluginCallbackZod<OpportunityView> = (app
     },
     async ({ scope, params }) => view.get(scope, params.opportunityId),
   );
-  done();
 };

@@ -1,88 +1,64 @@
 import { z } from 'zod';
-import {
-  archivedAt,
-  archivedFilter,
-  changeQuery,
-  createdOnce,
-  currency,
-  dateText,
-  dateTime,
-  field,
-  id,
-  idFilter,
-  integer,
-  name,
-  nullableNumber,
-  nullableText,
-  oneOf,
-  patchOf,
-  pathId,
-  price,
-  text,
-  textFilter,
-  timestamp,
-  uuid,
-} from '../contract/fields.ts';
+import * as f from '../contract/fields.ts';
 import { rejectedFields } from '../http/ignored-parameters.ts';
 
-const temperature = () => oneOf(['hot', 'warm', 'cold', 'unknown', 'discarded']);
+const temperature = () => z.enum(['hot', 'warm', 'cold', 'unknown', 'discarded']);
 
 export const Opportunity = z
   .object({
-    id: field(id(), 'Opaque, immutable identifier.'),
-    title: nullableText('A short title for people.', 'Patagonia, familia Peña'),
-    shortRef: nullableText("The agency's short reference, for people.", 'OP-1042'),
-    destination: nullableText('Where the customer wants to go, as it was sent.', 'Bariloche'),
-    customerId: field(id().nullable(), 'The customer of the lead; null if unknown.'),
-    customerName: nullableText('The name of the customer, even if the customer is archived.', 'Ana Peña'),
-    sellerMemberId: field(id().nullable(), 'The team member who sells; null if nobody is assigned.'),
-    sellerName: nullableText('The name of the team member who sells.', 'Lucía Romero'),
-    budgetMin: nullableNumber('The lower limit of the budget, in `budgetCurrency`.', 2500),
-    budgetMax: nullableNumber('The upper limit of the budget, in `budgetCurrency`.', 4000),
-    budgetCurrency: nullableText('The currency of the budget, three characters.', 'USD'),
-    checkInDate: nullableText(
+    id: f.id().describe('Opaque, immutable identifier.'),
+    title: f.nullableText('A short title for people.', 'Patagonia, familia Peña'),
+    shortRef: f.nullableText("The agency's short reference, for people.", 'OP-1042'),
+    destination: f.nullableText('Where the customer wants to go, as it was sent.', 'Bariloche'),
+    customerId: f.id().nullable().describe('The customer of the lead; null if unknown.'),
+    customerName: f.nullableText('The name of the customer, even if the customer is archived.', 'Ana Peña'),
+    sellerMemberId: f.id().nullable().describe('The team member who sells; null if nobody is assigned.'),
+    sellerName: f.nullableText('The name of the team member who sells.', 'Lucía Romero'),
+    budgetMin: f.nullableNumber('The lower limit of the budget, in `budgetCurrency`.', 2500),
+    budgetMax: f.nullableNumber('The upper limit of the budget, in `budgetCurrency`.', 4000),
+    budgetCurrency: f.nullableText('The currency of the budget, three characters.', 'USD'),
+    checkInDate: f.nullableText(
       'Text as the agency wrote it. A calendar date such as 2027-01-15 is recommended.',
       '2027-01-15',
     ),
-    nights: field(z.int32().nullable(), 'The number of nights.', 7),
-    passengerCount: field(z.int32().nullable(), 'The number of travellers.', 4),
-    salesStage: field(
+    nights: f.field(z.int32().nullable(), 'The number of nights.', 7),
+    passengerCount: f.field(z.int32().nullable(), 'The number of travellers.', 4),
+    salesStage: f.field(
       z.string(),
       'A sales status that the dashboard writes; the agency chooses the values. It is independent of the pipeline column, `stage`. New values can appear.',
       'qualified',
     ),
-    stage: nullableText(
+    stage: f.nullableText(
       'The key of the pipeline column. Agencies rename columns, but the key stays: branch on it.',
       'negotiation',
     ),
-    stageId: field(id().nullable(), 'The id of the pipeline column.'),
-    temperature: field(
-      temperature().nullable(),
-      'The override of a team member takes precedence over the value of the agent.',
-    ),
-    qualifiedAt: field(
-      dateTime().nullable(),
-      'When it was qualified; null if it never entered the pipeline.',
-    ),
-    lastActivityAt: field(
-      dateTime().nullable(),
-      'The last activity that the dashboard recorded. Messages do not change it.',
-    ),
-    createdAt: field(dateTime(), 'When it was created.'),
-    updatedAt: field(dateTime(), 'When it was last changed. The list has this order, newest first.'),
+    stageId: f.id().nullable().describe('The id of the pipeline column.'),
+    temperature: temperature()
+      .nullable()
+      .describe('The override of a team member takes precedence over the value of the agent.'),
+    qualifiedAt: f
+      .dateTime()
+      .nullable()
+      .describe('When it was qualified; null if it never entered the pipeline.'),
+    lastActivityAt: f
+      .dateTime()
+      .nullable()
+      .describe('The last activity that the dashboard recorded. Messages do not change it.'),
+    createdAt: f.dateTime().describe('When it was created.'),
+    updatedAt: f.dateTime().describe('When it was last changed. The list has this order, newest first.'),
   })
   .meta({ id: 'Opportunity' });
 
-export const OpportunityParams = z.object({ opportunityId: pathId('Id of the opportunity.') });
+export const OpportunityParams = z.object({ opportunityId: f.pathId('Id of the opportunity.') });
 
 export const OpportunityListQuery = z
   .object({
-    ...changeQuery(),
-    customerId: idFilter('customers'),
-    query: textFilter('Text in the title, short reference or destination, ignoring case and accents.'),
-    salesStage: textFilter('Opportunities of exactly this sales stage.'),
-    sellerMemberId: idFilter('team members'),
-    stageId: idFilter('pipeline columns'),
+    ...f.changeQuery(),
+    customerId: f.idFilter('customers'),
+    query: f.textFilter('Text in the title, short reference or destination, ignoring case and accents.'),
+    salesStage: f.textFilter('Opportunities of exactly this sales stage.'),
+    sellerMemberId: f.idFilter('team members'),
+    stageId: f.idFilter('pipeline columns'),
     temperature: temperature()
       .optional()
       .describe(
@@ -95,15 +71,14 @@ export const OpportunityListQuery = z
 
 /** The schemas below belong to the dashboard API only. */
 
-export const OpportunityRecordListQuery = OpportunityListQuery.extend({ archived: archivedFilter() });
+export const OpportunityRecordListQuery = OpportunityListQuery.extend({ archived: f.archivedFilter() });
 
 export const OpportunityRecord = Opportunity.extend({
-  temperatureOverride: field(
-    temperature().nullable(),
-    'The override of a team member; null if there is none.',
-  ),
-  agentTemperature: field(temperature().nullable(), 'The value of the agent.'),
-  archivedAt: archivedAt(),
+  temperatureOverride: temperature()
+    .nullable()
+    .describe('The override of a team member; null if there is none.'),
+  agentTemperature: temperature().nullable().describe('The value of the agent.'),
+  archivedAt: f.archivedAt(),
 }).meta({ id: 'OpportunityRecord' });
 
 export const OpportunityTotalsQuery = OpportunityListQuery.omit({ limit: true, offset: true });
@@ -111,14 +86,14 @@ export type OpportunityTotalsQuery = z.infer<typeof OpportunityTotalsQuery>;
 
 const OpportunityTotal = z
   .object({
-    stageId: field(id().nullable(), 'The column of the pipeline; null for opportunities in none.'),
-    count: field(z.int32(), 'The number of opportunities.', 12),
+    stageId: f.id().nullable().describe('The column of the pipeline; null for opportunities in none.'),
+    count: f.field(z.int32(), 'The number of opportunities.', 12),
     budgets: z
       .array(
         z.object({
-          budgetCurrency: nullableText('The currency of the sums; null for budgets without one.', 'USD'),
-          budgetMin: nullableNumber('The sum of the lower limits; null if there is none.', 30_000),
-          budgetMax: nullableNumber('The sum of the upper limits; null if there is none.', 48_000),
+          budgetCurrency: f.nullableText('The currency of the sums; null for budgets without one.', 'USD'),
+          budgetMin: f.nullableNumber('The sum of the lower limits; null if there is none.', 30_000),
+          budgetMax: f.nullableNumber('The sum of the upper limits; null if there is none.', 48_000),
         }),
       )
       .describe('The sums of each currency in which there is a budget.'),
@@ -130,23 +105,23 @@ export const OpportunityTotals = z
   .object({ data: z.array(OpportunityTotal).describe('One entry for each column that has opportunities.') })
   .meta({ id: 'OpportunityTotals' });
 
-const count = () => integer().min(0, 'must be at least 0');
+const count = () => f.integer().min(0, 'must be at least 0');
 
 export const OpportunityPut = z
   .object({
-    title: text({ max: 500 }).nullish(),
-    shortRef: name().nullish(),
-    destination: name().nullish(),
-    customerId: uuid().nullish(),
-    sellerMemberId: uuid().nullish(),
-    budgetMin: price().nullish(),
-    budgetMax: price().nullish(),
-    budgetCurrency: currency().nullish().describe('Three-character currency code.'),
-    checkInDate: dateText().nullish(),
+    title: f.text({ max: 500 }).nullish(),
+    shortRef: f.name().nullish(),
+    destination: f.name().nullish(),
+    customerId: f.uuid().nullish(),
+    sellerMemberId: f.uuid().nullish(),
+    budgetMin: f.price().nullish(),
+    budgetMax: f.price().nullish(),
+    budgetCurrency: f.currency().nullish().describe('Three-character currency code.'),
+    checkInDate: f.dateText().nullish(),
     nights: count().nullish(),
     passengerCount: count().nullish(),
-    salesStage: text({ min: 1, max: 255 }).meta({ examples: ['qualified'] }),
-    stageId: uuid().nullish(),
+    salesStage: f.text({ min: 1, max: 255 }).meta({ examples: ['qualified'] }),
+    stageId: f.uuid().nullish(),
     temperature: temperature().nullish().describe('The value of the agent.'),
     agentTemperature: temperature()
       .nullish()
@@ -156,11 +131,12 @@ export const OpportunityPut = z
     temperatureOverride: temperature()
       .nullish()
       .describe('The override of a team member. If it is not null, it is reported as `temperature`.'),
-    qualifiedAt: timestamp()
+    qualifiedAt: f
+      .timestamp()
       .nullish()
       .describe('Default: when `stageId` is first set. While it is set, null does not clear it.'),
-    lastActivityAt: timestamp().nullish(),
-    createdAt: createdOnce(),
+    lastActivityAt: f.timestamp().nullish(),
+    createdAt: f.createdOnce(),
   })
   .meta({
     id: 'OpportunityPut',
@@ -181,7 +157,7 @@ export const OpportunityPut = z
   });
 export type OpportunityPut = z.infer<typeof OpportunityPut>;
 
-export const OpportunityUpdate = patchOf(OpportunityPut).meta({
+export const OpportunityUpdate = f.patchOf(OpportunityPut).meta({
   id: 'OpportunityUpdate',
   examples: [{ temperatureOverride: 'hot' }],
 });

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { FastifyPluginCallbackZod, ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { type Database, toJson } from '../db/index.ts';
 import { callerOf } from '../http/caller.ts';
@@ -25,7 +25,7 @@ import {
   OrganizationUpdate,
 } from './schema.ts';
 
-export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (app, { db }, done) => {
+export const organizationRoutes: FastifyPluginAsyncZod<{ db: Database }> = async (app, { db }) => {
   app.post(
     '/organizations',
     {
@@ -71,17 +71,12 @@ export const organizationRoutes: FastifyPluginCallbackZod<{ db: Database }> = (a
     async (request) => getOrganization(db, request.params.organizationId),
   );
 
-  app.register((itself, _options, done) => {
-    openOrganization(itself, db, () => false);
-    ownRoutes(itself);
-    done();
-  });
-  done();
+  app.register(ownRoutes, { db });
 };
 
 /** Routes of the organization itself. Some also work on a closed one. */
-function ownRoutes(untyped: FastifyInstance): void {
-  const app = untyped.withTypeProvider<ZodTypeProvider>();
+const ownRoutes: FastifyPluginAsyncZod<{ db: Database }> = async (app, { db }) => {
+  openOrganization(app, db, () => false);
   app.patch(
     '/organizations/:organizationId',
     {
@@ -131,7 +126,7 @@ function ownRoutes(untyped: FastifyInstance): void {
     },
     async (request) => reopenOrganization(request.scope),
   );
-}
+};
 
 const isWrite = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 

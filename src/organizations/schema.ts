@@ -1,32 +1,32 @@
 import { z } from 'zod';
-import { dateTime, field, id, page, pageQuery, pathId, text, textFilter } from '../contract/fields.ts';
+import * as f from '../contract/fields.ts';
 
-export const OrganizationParams = z.object({ organizationId: pathId('Id of the organization.') });
+export const OrganizationParams = z.object({ organizationId: f.pathId('Id of the organization.') });
 
 export const Organization = z
   .object({
-    id: id(),
+    id: f.id(),
     name: z.string().meta({ examples: ['Viajes Andinos'] }),
-    createdAt: dateTime(),
-    closedAt: field(dateTime().nullable(), 'When it was closed; null while it is open.'),
-    purgeAt: field(
-      dateTime().nullable(),
-      'Until then it can be reopened; then all its data is purged. Null while it is open.',
-    ),
+    createdAt: f.dateTime(),
+    closedAt: f.dateTime().nullable().describe('When it was closed; null while it is open.'),
+    purgeAt: f
+      .dateTime()
+      .nullable()
+      .describe('Until then it can be reopened; then all its data is purged. Null while it is open.'),
   })
   .meta({ id: 'Organization' });
 export type Organization = z.infer<typeof Organization>;
 
-export const OrganizationList = page(Organization);
+export const OrganizationList = f.page(Organization);
 
 export const OrganizationListQuery = z.object({
-  ...pageQuery(),
-  query: textFilter('Text in the name, ignoring case and accents.'),
-  userId: textFilter('Organizations in which this account is an active team member.', 255),
+  ...f.pageQuery(),
+  query: f.textFilter('Text in the name, ignoring case and accents.'),
+  userId: f.textFilter('Organizations in which this account is an active team member.', 255),
 });
 
 export const OrganizationCreate = z
-  .object({ name: text({ min: 1, max: 255 }) })
+  .object({ name: f.text({ min: 1, max: 255 }) })
   .meta({ id: 'OrganizationCreate', examples: [{ name: 'Viajes Andinos' }] });
 
 export const OrganizationUpdate = OrganizationCreate.partial().meta({
@@ -36,8 +36,8 @@ export const OrganizationUpdate = OrganizationCreate.partial().meta({
 
 export const ClosedOrganization = z
   .object({
-    id: id(),
-    closedAt: field(dateTime(), 'When it was closed.'),
-    purgeAt: field(dateTime(), 'Until then it can be reopened; then all its data is purged.'),
+    id: f.id(),
+    closedAt: f.dateTime().describe('When it was closed.'),
+    purgeAt: f.dateTime().describe('Until then it can be reopened; then all its data is purged.'),
   })
   .meta({ id: 'ClosedOrganization' });

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { CustomerRecord, CustomerParams as params } from '../customers/schema.ts';
 import type { FileLinks } from '../files/links.ts';
 import type { FileStorage } from '../files/storage.ts';
@@ -12,10 +12,9 @@ import { CustomerMerge, ErasedCustomer } from './schema.ts';
 
 /** A folder of its own: these operations span customers, conversations, opportunities and quotes. */
 
-export const personRoutes: FastifyPluginCallbackZod<{ storage: FileStorage; links: FileLinks }> = (
+export const personRoutes: FastifyPluginAsyncZod<{ storage: FileStorage; links: FileLinks }> = async (
   app,
   { storage, links },
-  done,
 ) => {
   app.get(
     '/customers/:customerId/export',
@@ -73,5 +72,4 @@ export const personRoutes: FastifyPluginCallbackZod<{ storage: FileStorage; link
     },
     async (request) => mergeCustomer(request.scope, request.params.customerId, request.body),
   );
-  done();
 };

@@ -1,6 +1,6 @@
 import { and, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { dateTime, field } from '../contract/fields.ts';
+import { dateTime } from '../contract/fields.ts';
 import { conversationRecordView } from '../conversations/repository.ts';
 import { ConversationMessageRecord, ConversationRecord } from '../conversations/schema.ts';
 import { fromStores, messageRecordFields } from '../conversations/transcripts.repository.ts';
@@ -42,7 +42,7 @@ import {
 
 export const CustomerExport = z
   .object({
-    exportedAt: field(dateTime(), 'When the export began. Later writes may be in it.'),
+    exportedAt: dateTime().describe('When the export began. Later writes may be in it.'),
     customer: CustomerRecord,
     mergedCustomers: z
       .array(CustomerRecord)

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { dateTime, field, id, uuid } from '../contract/fields.ts';
+import * as f from '../contract/fields.ts';
 
 export const CustomerMerge = z
-  .object({ from: uuid().describe('Id of the customer to merge into this one.') })
+  .object({ from: f.uuid().describe('Id of the customer to merge into this one.') })
   .meta({ id: 'CustomerMerge' });
 export type CustomerMerge = z.infer<typeof CustomerMerge>;
 
-const count = (meaning: string) => field(z.int(), meaning);
+const count = (meaning: string) => z.int().describe(meaning);
 
 export const ErasedCounts = z
   .object({
@@ -22,16 +22,16 @@ export type ErasedCounts = z.infer<typeof ErasedCounts>;
 
 export const sameContacts = () =>
   z
-    .array(id())
+    .array(f.id())
     .describe(
       'Ids of other customers that have one of the contacts, or had it when they were archived, and are not erased: they may be the same person.',
     );
 
 export const ErasedCustomer = z
   .object({
-    id: field(id(), 'Opaque, immutable identifier.'),
-    erasedAt: field(dateTime(), 'When the content was first erased.'),
-    erased: field(ErasedCounts, 'The number of erased records, by kind.'),
+    id: f.id().describe('Opaque, immutable identifier.'),
+    erasedAt: f.dateTime().describe('When the content was first erased.'),
+    erased: ErasedCounts.describe('The number of erased records, by kind.'),
     sameContacts: sameContacts(),
   })
   .meta({ id: 'ErasedCustomer' });

@@ -1,12 +1,12 @@
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
-import { ArchivedRecord, CHANGES_ONLY, orUndefined, REPLACES, uuidParams } from '../http/records.ts';
+import { ArchivedRecord, CHANGES_ONLY, REPLACES, uuidParams } from '../http/records.ts';
 import { json } from '../openapi/responses.ts';
 import { pipelineStageRecord } from './repository.ts';
 import { PipelineStage, PipelineStageListQuery, PipelineStagePut, PipelineStageUpdate } from './schema.ts';
 
-export const pipelineStageRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+export const pipelineStageRoutes: FastifyPluginAsyncZod = async (app) => {
   const params = uuidParams('pipelineStageId');
 
   app.get(
@@ -54,15 +54,14 @@ export const pipelineStageRoutes: FastifyPluginCallbackZod = (app, _options, don
         },
       },
     },
-    async (request, reply) => {
-      const id = request.params.pipelineStageId;
-      return putIfMatch(
+    async (request, reply) =>
+      putIfMatch(
         request,
         reply,
-        (scope) => pipelineStageRecord.lockStored(scope, id).catch(orUndefined),
-        (scope) => pipelineStageRecord.put(scope, id, request.body),
-      );
-    },
+        pipelineStageRecord.lockStored,
+        request.params.pipelineStageId,
+        (scope, id) => pipelineStageRecord.put(scope, id, request.body),
+      ),
   );
 
   app.patch(
@@ -116,5 +115,4 @@ export const pipelineStageRoutes: FastifyPluginCallbackZod = (app, _options, don
     },
     async ({ scope, params }) => pipelineStageRecord.restore(scope, params.pipelineStageId),
   );
-  done();
 };

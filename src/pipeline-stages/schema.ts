@@ -1,36 +1,25 @@
 import { z } from 'zod';
-import {
-  archivedAt,
-  archivedFilter,
-  createdOnce,
-  dateTime,
-  field,
-  id,
-  integer,
-  pageQuery,
-  patchOf,
-  text,
-} from '../contract/fields.ts';
+import * as f from '../contract/fields.ts';
 
 export const PipelineStage = z
   .object({
-    id: id(),
+    id: f.id(),
     key: z.string().meta({ examples: ['negotiation'] }),
     name: z.string().meta({ examples: ['Negociación'] }),
     position: z.int32().describe('Position in the pipeline, from left to right.'),
-    createdAt: field(dateTime(), 'When it was created.'),
-    archivedAt: archivedAt(),
+    createdAt: f.dateTime().describe('When it was created.'),
+    archivedAt: f.archivedAt(),
   })
   .meta({ id: 'PipelineStage' });
 
 export const PipelineStagePut = z
   .object({
-    key: text({ min: 1, max: 255 }).describe(
-      'Stable: integrations branch on it. Unique among the stages; it cannot be changed later.',
-    ),
-    name: text({ min: 1, max: 255 }).describe('The name of the column.'),
-    position: integer().default(0),
-    createdAt: createdOnce(),
+    key: f
+      .text({ min: 1, max: 255 })
+      .describe('Stable: integrations branch on it. Unique among the stages; it cannot be changed later.'),
+    name: f.text({ min: 1, max: 255 }).describe('The name of the column.'),
+    position: f.integer().default(0),
+    createdAt: f.createdOnce(),
   })
   .meta({
     id: 'PipelineStagePut',
@@ -38,9 +27,9 @@ export const PipelineStagePut = z
   });
 export type PipelineStagePut = z.infer<typeof PipelineStagePut>;
 
-export const PipelineStageUpdate = patchOf(PipelineStagePut).meta({
+export const PipelineStageUpdate = f.patchOf(PipelineStagePut).meta({
   id: 'PipelineStageUpdate',
   examples: [{ name: 'En negociación' }],
 });
 
-export const PipelineStageListQuery = z.object({ ...pageQuery(), archived: archivedFilter() });
+export const PipelineStageListQuery = z.object({ ...f.pageQuery(), archived: f.archivedFilter() });

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { FastifyPluginAsyncZod, FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import {
   type Database,
@@ -15,7 +15,7 @@ import type { FileStorage } from '../files/storage.ts';
 import { removeFile, type StoredFile, storeFile } from '../files/upload.ts';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
 import { IDEMPOTENT, idempotent } from '../http/idempotency.ts';
-import { ArchivedRecord, CHANGES, orUndefined, REPLACES, uuidParams } from '../http/records.ts';
+import { ArchivedRecord, CHANGES, REPLACES, uuidParams } from '../http/records.ts';
 import { validatorCompiler } from '../http/validation.ts';
 import { json } from '../openapi/responses.ts';
 import {
@@ -50,7 +50,7 @@ export const quoteRecords: QuoteView = {
 };
 
 /** A public link names no organization. */
-export const publicQuoteRoutes: FastifyPluginCallbackZod<{ db: Database }> = (app, { db }, done) => {
+export const publicQuoteRoutes: FastifyPluginAsyncZod<{ db: Database }> = async (app, { db }) => {
   app.get(
     '/quotes',
     {
@@ -65,12 +65,11 @@ export const publicQuoteRoutes: FastifyPluginCallbackZod<{ db: Database }> = (ap
     },
     async (request) => findQuote(db, request.query.token),
   );
-  done();
 };
 
 export type QuoteRoutesOptions = { storage: FileStorage; links: FileLinks };
 
-export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> = (app, options, done) => {
+export const quoteDashboardRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, options) => {
   const { storage } = options;
   const params = quoteParams;
 
@@ -104,15 +103,10 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
         },
       },
     },
-    async (request, reply) => {
-      const id = request.params.quoteId;
-      return putIfMatch(
-        request,
-        reply,
-        (scope) => quoteRecord.lockStored(scope, id).catch(orUndefined),
-        (scope) => quoteRecord.put(scope, id, request.body),
-      );
-    },
+    async (request, reply) =>
+      putIfMatch(request, reply, quoteRecord.lockStored, request.params.quoteId, (scope, id) =>
+        quoteRecord.put(scope, id, request.body),
+      ),
   );
 
   app.patch(
@@ -204,7 +198,6 @@ export const quoteDashboardRoutes: FastifyPluginCallbackZod<QuoteRoutesOptions> 
   );
 
   app.register(uploadRoutes, options);
-  done();
 };
 
 /** Only this route takes multipart bodies, so it has its own scope. */

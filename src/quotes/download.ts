@@ -1,6 +1,6 @@
 import { send } from '@fastify/send';
 import { create as contentDisposition } from 'content-disposition';
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
 import { type Database, scopeTo } from '../db/index.ts';
@@ -34,11 +34,7 @@ const isWhole = (range: string | undefined, size: number): boolean =>
   Number(/^bytes=-(\d+)$/.exec(range ?? '')?.[1]) > size;
 
 /** The signed link alone gives access; API keys are ignored. */
-export const downloadRoutes: FastifyPluginCallbackZod<DownloadOptions> = (
-  app,
-  { db, root, secrets },
-  done,
-) => {
+export const downloadRoutes: FastifyPluginAsyncZod<DownloadOptions> = async (app, { db, root, secrets }) => {
   setCacheControl(app, 'credential');
   app.get(
     '/files/:token',
@@ -68,5 +64,4 @@ export const downloadRoutes: FastifyPluginCallbackZod<DownloadOptions> = (
         .send(stream);
     },
   );
-  done();
 };

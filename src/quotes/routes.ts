@@ -1,7 +1,6 @@
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
-import type { z } from 'zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
-import { type Json, type OrganizationScope, type Page, toJson } from '../db/index.ts';
+import { type List, toJson } from '../db/index.ts';
 import type { FileLinks } from '../files/links.ts';
 import { json } from '../openapi/responses.ts';
 import { listAttachments } from './attachments.repository.ts';
@@ -20,7 +19,7 @@ export type QuoteView = {
   params: typeof QuoteParams;
   quote: typeof Quote | typeof QuoteRecord;
   query: typeof QuoteListQuery | typeof QuoteRecordListQuery;
-  list: (scope: OrganizationScope, query: z.output<QuoteView['query']>) => Promise<Json<Page<unknown>>>;
+  list: List<QuoteView['query']>;
 };
 
 export const publicQuotes: QuoteView = {
@@ -30,11 +29,11 @@ export const publicQuotes: QuoteView = {
   list: listQuotes,
 };
 
-export const quoteRoutes: FastifyPluginCallbackZod<QuoteView & { links: FileLinks }> = (app, view, done) => {
+export const quoteRoutes: FastifyPluginAsyncZod<QuoteView & { links: FileLinks }> = async (app, view) => {
   app.get(
     '/quotes',
     {
-      config: { access: 'read' },
+      config: { access: 'read', resource: 'quotes' },
       schema: {
         operationId: 'listQuotes',
         summary: 'List quotes',
@@ -50,7 +49,7 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteView & { links: FileLink
   app.get(
     '/quotes/:quoteId/attachments',
     {
-      config: { access: 'read', credential: true, errorCodes: ['QUOTE_NOT_FOUND'] },
+      config: { access: 'read', resource: 'quotes', credential: true, errorCodes: ['QUOTE_NOT_FOUND'] },
       schema: {
         operationId: 'listQuoteAttachments',
         summary: 'List the attachments of a quote',
@@ -62,5 +61,4 @@ export const quoteRoutes: FastifyPluginCallbackZod<QuoteView & { links: FileLink
     },
     async ({ scope, params }) => toJson({ data: await listAttachments(scope, params.quoteId, view.links) }),
   );
-  done();
 };

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { FastifyPluginCallback } from 'fastify';
+import type { FastifyPluginAsync } from 'fastify';
 import { setCacheControl } from '../http/headers.ts';
 import { CHAPTERS, guidePage, guideText } from './guide.ts';
 import { addressOf } from './publish.ts';
@@ -37,7 +37,7 @@ const llmsText = (title: string, address: string, hasGuide: boolean): string =>
 
 const read = (url: string): Promise<string> => readFile(new URL(url, import.meta.url), 'utf8');
 
-export const referenceRoutes: FastifyPluginCallback<ReferenceOptions> = (app, options, done) => {
+export const referenceRoutes: FastifyPluginAsync<ReferenceOptions> = async (app, options) => {
   const { title, document, publicUrl, hasGuide } = options;
   const address = (): string => addressOf(app, publicUrl);
   setCacheControl(app, 'document');
@@ -57,12 +57,11 @@ export const referenceRoutes: FastifyPluginCallback<ReferenceOptions> = (app, op
   serveText(app, '/llms.txt', 'text/plain', () => llmsText(title, address(), hasGuide));
   serveText(app, '/docs/', 'text/html', () => referencePage(title, hasGuide, publicUrl));
   serveText(app, '/docs/js/scalar.js', 'text/javascript', referenceScript);
-  if (!hasGuide) return done();
+  if (!hasGuide) return;
   serveText(app, '/docs/guide', 'text/html', () => guidePage(title, address()));
   serveText(app, '/docs/guide.md', 'text/markdown', () => guideText(address()));
   serveText(app, '/docs/guide.js', 'text/javascript', () => read('copy.js'));
   serveText(app, '/docs/guide.css', 'text/css', () => read('guide.css'));
   redirect('/docs/guide/', '../guide');
   for (const chapter of CHAPTERS) redirect(`/docs/guide/${chapter}`, `../guide#${chapter}`);
-  done();
 };

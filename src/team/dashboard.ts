@@ -1,13 +1,13 @@
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
-import { ArchivedRecord, CHANGES_ONLY, orUndefined, REPLACES, uuidParams } from '../http/records.ts';
+import { ArchivedRecord, CHANGES_ONLY, REPLACES, uuidParams } from '../http/records.ts';
 import { json } from '../openapi/responses.ts';
 import { teamMemberRecord } from './repository.ts';
 import { LIST_OF_MEMBERS } from './routes.ts';
 import { TeamMemberPut, TeamMemberRecord, TeamMemberRecordListQuery, TeamMemberUpdate } from './schema.ts';
 
-export const teamDashboardRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+export const teamDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
   const params = uuidParams('teamMemberId');
 
   app.get(
@@ -69,15 +69,10 @@ export const teamDashboardRoutes: FastifyPluginCallbackZod = (app, _options, don
         },
       },
     },
-    async (request, reply) => {
-      const id = request.params.teamMemberId;
-      return putIfMatch(
-        request,
-        reply,
-        (scope) => teamMemberRecord.lockStored(scope, id).catch(orUndefined),
-        (scope) => teamMemberRecord.put(scope, id, request.body),
-      );
-    },
+    async (request, reply) =>
+      putIfMatch(request, reply, teamMemberRecord.lockStored, request.params.teamMemberId, (scope, id) =>
+        teamMemberRecord.put(scope, id, request.body),
+      ),
   );
 
   app.patch(
@@ -129,5 +124,4 @@ export const teamDashboardRoutes: FastifyPluginCallbackZod = (app, _options, don
     },
     async ({ scope, params }) => teamMemberRecord.restore(scope, params.teamMemberId),
   );
-  done();
 };

@@ -1,4 +1,4 @@
-import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
 import { json } from '../openapi/responses.ts';
 import { listTeamMembers } from './repository.ts';
@@ -7,11 +7,11 @@ import { TeamMember, TeamMemberListQuery } from './schema.ts';
 export const LIST_OF_MEMBERS =
   'The members of the organization, oldest first. Use it to find sellers, and the member that `sellerMemberId` of an opportunity refers to.';
 
-export const teamRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
+export const teamRoutes: FastifyPluginAsyncZod = async (app) => {
   app.get(
     '/team',
     {
-      config: { access: 'read' },
+      config: { access: 'read', resource: 'team' },
       schema: {
         operationId: 'listTeamMembers',
         summary: 'List team members',
@@ -22,5 +22,4 @@ export const teamRoutes: FastifyPluginCallbackZod = (app, _options, done) => {
     },
     async ({ scope, query }) => listTeamMembers(scope, query),
   );
-  done();
 };

@@ -1,63 +1,51 @@
 import { z } from 'zod';
 import { EMAIL_RULE, isEmailAddress } from '../../rules/contact-key.ts';
-import {
-  archivedAt,
-  archivedFilter,
-  createdOnce,
-  dateTime,
-  field,
-  id,
-  patchOf,
-  recordQuery,
-  text,
-  textFilter,
-  texts,
-} from '../contract/fields.ts';
+import * as f from '../contract/fields.ts';
 
 export const TeamMember = z
   .object({
-    id: field(id(), 'Opaque, immutable identifier. `sellerMemberId` of an opportunity refers to it.'),
-    userId: field(z.string(), 'The id of the user account of the member.', 'usr_1042'),
-    name: field(z.string(), 'First and last name.', 'Lucía Romero'),
-    email: field(z.string(), 'The email address at work.', 'lucia@example.com'),
-    roles: field(z.array(z.string()), 'One base role and optional additional roles.', ['owner']),
-    isAssignable: field(
-      z.boolean(),
-      'Whether the member takes part in automatic assignment of opportunities.',
-    ),
-    createdAt: field(
-      dateTime(),
-      'When the record of the member was created. The list has this order, oldest first.',
-    ),
+    id: f.id().describe('Opaque, immutable identifier. `sellerMemberId` of an opportunity refers to it.'),
+    userId: f.field(z.string(), 'The id of the user account of the member.', 'usr_1042'),
+    name: f.field(z.string(), 'First and last name.', 'Lucía Romero'),
+    email: f.field(z.string(), 'The email address at work.', 'lucia@example.com'),
+    roles: f.field(z.array(z.string()), 'One base role and optional additional roles.', ['owner']),
+    isAssignable: z
+      .boolean()
+      .describe('Whether the member takes part in automatic assignment of opportunities.'),
+    createdAt: f
+      .dateTime()
+      .describe('When the record of the member was created. The list has this order, oldest first.'),
   })
   .meta({ id: 'TeamMember' });
 
-export const TeamMemberListQuery = z.object(recordQuery());
+export const TeamMemberListQuery = z.object(f.recordQuery());
 
 /** The schemas below belong to the dashboard API only. */
 
-export const TeamMemberRecord = TeamMember.extend({ archivedAt: archivedAt() }).meta({
+export const TeamMemberRecord = TeamMember.extend({ archivedAt: f.archivedAt() }).meta({
   id: 'TeamMemberRecord',
 });
 
 export const TeamMemberRecordListQuery = TeamMemberListQuery.extend({
-  userId: textFilter('The member of this account.', 255),
-  archived: archivedFilter(),
+  userId: f.textFilter('The member of this account.', 255),
+  archived: f.archivedFilter(),
 });
 
 export const TeamMemberPut = z
   .object({
-    userId: text({ min: 1, max: 255 }).describe(
-      "The id of the person's account, which can belong to several organizations, and to one active member in each.",
-    ),
-    name: text({ min: 1, max: 255 }),
-    email: text({ max: 320 }).refine(isEmailAddress, EMAIL_RULE),
-    roles: texts().default([]).describe('One base role and optional additional roles.'),
+    userId: f
+      .text({ min: 1, max: 255 })
+      .describe(
+        "The id of the person's account, which can belong to several organizations, and to one active member in each.",
+      ),
+    name: f.text({ min: 1, max: 255 }),
+    email: f.text({ max: 320 }).refine(isEmailAddress, EMAIL_RULE),
+    roles: f.texts().default([]).describe('One base role and optional additional roles.'),
     isAssignable: z
       .boolean()
       .default(true)
       .describe('Whether the member takes part in automatic assignment of opportunities.'),
-    createdAt: createdOnce(),
+    createdAt: f.createdOnce(),
   })
   .meta({
     id: 'TeamMemberPut',
@@ -65,7 +53,7 @@ export const TeamMemberPut = z
   });
 export type TeamMemberPut = z.infer<typeof TeamMemberPut>;
 
-export const TeamMemberUpdate = patchOf(TeamMemberPut).meta({
+export const TeamMemberUpdate = f.patchOf(TeamMemberPut).meta({
   id: 'TeamMemberUpdate',
   examples: [{ isAssignable: false }],
 });

@@ -16,6 +16,11 @@ export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; 
 /** A page as JSON. Headers need its total, and when it was read: seconds since 1970, by the database's clock. */
 export type PageJson<T> = Json<Page<T>> & { readonly total: number; readonly readAt?: number };
 
+export type List<Query extends z.ZodType> = (
+  scope: OrganizationScope,
+  query: z.output<Query>,
+) => Promise<Json<Page<unknown>>>;
+
 /** As the indexes are ordered. With the id, the order is total: each row is on one page. */
 export const newestFirst = ({ id }: TenantTable, column: PgColumn): SQL =>
   sql`${column} desc nulls last, ${id} desc nulls last`;
