@@ -42,51 +42,37 @@ const dates = (
   updatedAt: table.updatedAt,
 });
 
-const insertMember = defineCreate(
-  memberView,
-  { ...columnsOf(TeamMemberPut, teamMembers), ...dates(teamMembers) },
-  'demo.team_members',
-);
+const insertMember = defineCreate('demo.team_members', memberView, {
+  ...columnsOf(TeamMemberPut, teamMembers),
+  ...dates(teamMembers),
+});
 
-const insertProduct = defineCreate(
-  productView,
-  {
-    ...columnsOf(CatalogProductRecordUpdate, products),
-    ...dates(products),
-  },
-  'demo.products',
-);
+const insertProduct = defineCreate('demo.products', productView, {
+  ...columnsOf(CatalogProductRecordUpdate, products),
+  ...dates(products),
+});
 
-const insertCustomer = defineCreate(
-  customerView,
-  {
-    ...columnsOf(CustomerUpdate.omit({ contacts: true }), customers),
-    contacts: customers.contacts,
-    contactKeys: customers.contactKeys,
-    contactSearch: customers.contactSearch,
-    ...dates(customers),
-  },
-  'demo.customers',
-);
+const insertCustomer = defineCreate('demo.customers', customerView, {
+  ...columnsOf(CustomerUpdate.omit({ contacts: true }), customers),
+  contacts: customers.contacts,
+  contactKeys: customers.contactKeys,
+  contactSearch: customers.contactSearch,
+  ...dates(customers),
+});
 
-const insertOpportunity = defineCreate(
-  opportunityView,
-  { ...columnsOf(OpportunityPut.omit({ agentTemperature: true }), opportunities), ...dates(opportunities) },
-  'demo.opportunities',
-);
+const insertOpportunity = defineCreate('demo.opportunities', opportunityView, {
+  ...columnsOf(OpportunityPut.omit({ agentTemperature: true }), opportunities),
+  ...dates(opportunities),
+});
 
-const insertQuote = defineCreate(
-  quoteView,
-  {
-    ...columnsOf(QuotePut, quotes),
-    token: quotes.token,
-    openCount: quotes.openCount,
-    firstOpenedAt: quotes.firstOpenedAt,
-    lastOpenedAt: quotes.lastOpenedAt,
-    ...dates(quotes),
-  },
-  'demo.quotes',
-);
+const insertQuote = defineCreate('demo.quotes', quoteView, {
+  ...columnsOf(QuotePut, quotes),
+  token: quotes.token,
+  openCount: quotes.openCount,
+  firstOpenedAt: quotes.firstOpenedAt,
+  lastOpenedAt: quotes.lastOpenedAt,
+  ...dates(quotes),
+});
 
 type FieldsOf<Kind> = Extract<DemoRecord, { kind: Kind }>['fields'];
 

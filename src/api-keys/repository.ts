@@ -2,13 +2,13 @@ import { and, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import { ApiError, invalid } from '../contract/errors.ts';
 import {
   apiKeys,
-  as,
+  columns,
   columnsOf,
   databaseNow,
   defineCreate,
   defineGet,
   defineList,
-  defineLockedGet,
+  defineLock,
   defineUpdate,
   fieldsOf,
   inTransaction,
@@ -31,7 +31,7 @@ import {
 import { generateKey, hashKey, visiblePartsOf } from './api-key.ts';
 import { ApiKey, ApiKeyCreate, ApiKeyListQuery, type ApiKeyRotate, ApiKeyUpdate } from './schema.ts';
 
-const keyView = { ...issuedKeys, fields: fieldsOf(ApiKey, apiKeys) };
+const keyView = { ...issuedKeys, fields: fieldsOf(ApiKey, apiKeys, {}) };
 
 export type KnownKey = {
   id: string;
@@ -63,7 +63,7 @@ const foundFields = {
 
 const findStatement = prepared('api_keys.find', ($: Params<{ hash: string }>) =>
   qb
-    .select(as(foundFields))
+    .select(columns(foundFields))
     .from(apiKeys)
     .innerJoin(organizations, eq(organizations.id, apiKeys.organizationId))
     .where(and(eq(apiKeys.hash, $.hash), isActive, isNull(organizations.closedAt))),
@@ -92,28 +92,25 @@ export async function findKey(db: Queries, hash: string): Promise<FoundKey | und
   };
 }
 
-export const listApiKeys = defineList(keyView, {
+export const listApiKeys = defineList('api_keys.list', keyView, {
   query: ApiKeyListQuery,
   order: newestFirst(apiKeys, apiKeys.createdAt),
   filters: { active: { where: () => sql`${isCurrent}` } },
 });
 
 /** @throws API_KEY_NOT_FOUND */
-export const getApiKey = defineGet(keyView);
+export const getApiKey = defineGet('api_keys.get', keyView);
 
 /** @throws API_KEY_NOT_FOUND */
-export const lockApiKey = defineLockedGet(keyView);
+export const lockApiKey = defineLock(apiKeys, getApiKey);
 
-const createKey = defineCreate(
-  keyView,
-  {
-    ...columnsOf(ApiKeyCreate, apiKeys),
-    hash: apiKeys.hash,
-    start: apiKeys.start,
-    last4: apiKeys.last4,
-  },
-  'api_keys.issue',
-);
+const { hash, start, last4 } = apiKeys;
+const createKey = defineCreate('api_keys.issue', keyView, {
+  ...columnsOf(ApiKeyCreate, apiKeys),
+  hash,
+  start,
+  last4,
+});
 
 async function insertKey(
   scope: OrganizationScope,
@@ -141,7 +138,7 @@ export async function issueApiKey(
   return insertKey(scope, input);
 }
 
-const changeSettings = defineUpdate(keyView, columnsOf(ApiKeyUpdate, apiKeys));
+const changeSettings = defineUpdate('api_keys.update', keyView, columnsOf(ApiKeyUpdate, apiKeys), getApiKey);
 
 /** @throws API_KEY_NOT_FOUND, API_KEY_INACTIVE for a new expiry of a rotated key, VALIDATION_FAILED for one in the past */
 export async function updateApiKey(
@@ -187,7 +184,7 @@ const replaceStatement = prepared(
         expiresAt: sql`least(${apiKeys.expiresAt}, now() + make_interval(secs => ${$.overlapSeconds}))`,
       })
       .where(and(keyIs(apiKeys, $), isCurrent))
-      .returning(as({ id: apiKeys.id })),
+      .returning(columns({ id: apiKeys.id })),
 );
 
 /** Gives the new key the whole lifetime of the old one. */

@@ -1,32 +1,40 @@
-import { getTableName, sql } from 'drizzle-orm';
+import { and, sql } from 'drizzle-orm';
 import { ApiError } from '../contract/errors.ts';
 import {
   activeProducts,
-  archivedOf,
+  archivedFields,
   changeFilters,
+  columns,
   columnsOf,
   contains,
   defineArchive,
   defineCreate,
   defineGet,
   defineList,
-  defineLockedGet,
-  definePurge,
+  defineLock,
   defineRestore,
   defineUpdate,
   equals,
   fieldsOf,
   hasEntry,
   type IdempotencyKey,
+  type Ids,
   inTransaction,
   isoTime,
   type Json,
+  keyIn,
   newestFirst,
   newId,
   type OrganizationScope,
+  type Params,
   parseJson,
+  prepared,
   products,
+  type Queries,
+  qb,
+  returningJson,
   searchableProducts,
+  unprepared,
   type View,
 } from '../db/index.ts';
 import {
@@ -38,15 +46,15 @@ import {
 } from './schema.ts';
 import { patchedVariants, variantOf } from './variants.ts';
 
-export const productView = {
-  ...activeProducts,
-  fields: fieldsOf(CatalogProduct, products, { variants: products.variants }),
-};
-
 /** 30 days. In hours: a day of PostgreSQL has 23 or 25 hours when its time zone changes the clock. */
 const RETENTION = sql.raw(`interval '720 hours'`);
 
 const isRestorable = sql`${products.archivedAt} >= now() - ${RETENTION}`;
+
+export const productView = {
+  ...activeProducts,
+  fields: fieldsOf(CatalogProduct, products, { variants: products.variants }),
+};
 
 const recordView = {
   ...activeProducts,
@@ -71,17 +79,17 @@ const lists = {
   },
 };
 
-export const listCatalogProducts = defineList(productView, lists);
+export const listCatalogProducts = defineList('products.list', productView, lists);
 
 /** The fields of both APIs have columns; the schemas of a route say which it takes. */
-const columns = columnsOf(CatalogProductRecordUpdate, products);
+const written = columnsOf(CatalogProductRecordUpdate, products);
 
-/** The functions throw CATALOG_PRODUCT_NOT_FOUND. */
-function defineProducts<T extends CatalogProduct>(view: View<T>, name = getTableName(view.table)) {
-  const get = defineGet(view, `${name}.get`);
-  const lock = defineLockedGet(view, `${name}.get`);
-  const insert = defineCreate(view, columns, `${name}.create`);
-  const patch = defineUpdate(view, columns, `${name}.update`, get);
+/** What both APIs do, each with the fields that it shows. The functions throw CATALOG_PRODUCT_NOT_FOUND. */
+function defineProducts<T extends CatalogProduct>(name: string, view: View<T>) {
+  const get = defineGet(`${name}.get`, view);
+  const lock = defineLock(products, get);
+  const insert = defineCreate(`${name}.create`, view, written);
+  const patch = defineUpdate(`${name}.update`, view, written, get);
   return {
     get,
     lock,
@@ -105,7 +113,7 @@ function defineProducts<T extends CatalogProduct>(view: View<T>, name = getTable
   };
 }
 
-export const publicProducts = defineProducts(productView);
+export const publicProducts = defineProducts('products', productView);
 export const {
   get: getCatalogProduct,
   create: createCatalogProduct,
@@ -113,33 +121,27 @@ export const {
 } = publicProducts;
 
 /** @throws CATALOG_PRODUCT_NOT_FOUND */
-export const archiveCatalogProduct = defineArchive(activeProducts);
-
-type PurgedProduct = { organizationId: string; id: string; archivedAt: string; variants: number };
-
-export const purgeCatalogProducts = definePurge<PurgedProduct>(activeProducts, sql`not (${isRestorable})`, {
-  organizationId: products.organizationId,
-  id: products.id,
-  archivedAt: products.archivedAt,
-  variants: sql`json_array_length(${products.variants})`,
-});
-
-const getStored = defineGet(
-  { ...recordView, visible: sql`(${products.archivedAt} is null or ${isRestorable})` },
-  'products.get_stored',
+export const archiveCatalogProduct = defineArchive(
+  'products.archive',
+  activeProducts,
+  archivedFields(products),
 );
-const restoreArchived = defineRestore(recordView, isRestorable);
+
+const getIncludingArchived = defineGet('products.get_stored', {
+  ...recordView,
+  visible: sql`(${products.archivedAt} is null or ${isRestorable})`,
+});
+const restoreArchived = defineRestore('products.restore', recordView, isRestorable);
 
 /** Products of the dashboard: archived ones too, until they are purged. */
 export const catalogProductRecord = {
-  ...defineProducts(recordView, 'product_records'),
-  get: getStored,
-  list: defineList(recordView, {
+  ...defineProducts('product_records', recordView),
+  get: getIncludingArchived,
+  list: defineList('products.list_records', recordView, {
     ...lists,
-    name: 'products.list_records',
     archived: {
-      ...archivedOf(products),
       visible: sql`${products.archivedAt} is not null and ${isRestorable}`,
+      order: newestFirst(products, products.archivedAt),
     },
   }),
   archive: archiveCatalogProduct,
@@ -147,7 +149,43 @@ export const catalogProductRecord = {
   restore: async (scope: OrganizationScope, id: string): Promise<Json<CatalogProductRecord>> => {
     const restored = await restoreArchived(scope, id);
     if (restored) return restored;
-    await getStored(scope, id);
+    await getIncludingArchived(scope, id);
     throw new ApiError('CATALOG_PRODUCT_NOT_ARCHIVED');
   },
 };
+
+const isDue = sql`not (${isRestorable})`;
+
+const dueStatement = unprepared('products.due_for_purge', ($: Params<{ limit: number }>) => {
+  const { organizationId, id, archivedAt } = products;
+  return qb
+    .select(columns({ organizationId, id }))
+    .from(products)
+    .where(isDue)
+    .orderBy(archivedAt)
+    .limit($.limit);
+});
+
+type PurgedProduct = { organizationId: string; id: string; archivedAt: string; variants: number };
+
+const purgeStatement = prepared('products.purge', ($: Params<Ids>) => {
+  const { organizationId, id, archivedAt } = products;
+  const variants = sql`json_array_length(${products.variants})`;
+  return returningJson<PurgedProduct>(
+    { table: products, fields: { organizationId, id, archivedAt, variants } },
+    // A product may have been restored since it was read.
+    qb.delete(products).where(and(keyIn(products, $), isDue)),
+  );
+});
+
+/** Deletes at most `limit` products whose retention is over, oldest first. */
+export async function purgeCatalogProducts(db: Queries, limit: number): Promise<PurgedProduct[]> {
+  const due = await db.read(dueStatement, { limit });
+  const purged: PurgedProduct[] = [];
+  for (const [organizationId, rows] of Map.groupBy(due, (row) => row.organizationId)) {
+    const ids = rows.map(({ id }) => id);
+    const deleted = await db.write(purgeStatement, { organizationId, ids });
+    purged.push(...deleted.map(({ body }) => parseJson(body)));
+  }
+  return purged;
+}

@@ -3,13 +3,13 @@ import { keyOnChannel } from '../../rules/contact-key.ts';
 import { invalid } from '../contract/errors.ts';
 import {
   activeCustomers,
-  as,
   channelMessages,
+  columns,
   columnsOf,
   conversations,
   customers,
   defineGet,
-  defineLockedGet,
+  defineLock,
   definePut,
   FIXED,
   inTransaction,
@@ -70,10 +70,10 @@ const { put } = definePut(threadView, {
  * Takes any thread of a chain.
  * @throws CONVERSATION_NOT_FOUND
  */
-export const getConversation = defineGet(threadView, 'conversations.get_record');
+export const getConversation = defineGet('conversations.get_record', threadView);
 
 /** @throws CONVERSATION_NOT_FOUND */
-export const lockConversation = defineLockedGet(threadView, 'conversations.get_record');
+export const lockConversation = defineLock(conversations, getConversation);
 
 /** Keeps the chain of the thread as it is until the transaction ends: who writes to a chain first locks its first thread. */
 export const lockChainStatement = prepared('conversations.lock_chain', ($: Params<RecordKey>) => {
@@ -96,7 +96,7 @@ const customerId = sql<string | null>`(select ${customers.id} from ${customers}
 const previousStatement = prepared('conversations.lock_previous', ($: Params<RecordKey>) =>
   qb
     .select(
-      as({
+      columns({
         chainId,
         continuedBy,
         lastMessageAt,

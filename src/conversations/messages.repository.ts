@@ -3,16 +3,16 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import { ApiError, type FieldError, validationFailed } from '../contract/errors.ts';
 import { name } from '../contract/fields.ts';
 import {
-  as,
-  body,
   type Columns,
   channelMessages,
+  columns,
   columnsOf,
   conversations,
   fieldsOf,
   type Get,
   inTransaction,
   type Json,
+  jsonColumn,
   jsonRow,
   keyIs,
   type OrganizationScope,
@@ -57,7 +57,7 @@ function defineStore(table: MessageTable, delivery: Columns) {
     fields,
     get: prepared(`${getTableName(table)}.get`, ($: Params<MessageKey>) =>
       qb
-        .select(body(fields))
+        .select(jsonColumn(fields))
         .from(table as PgTable)
         .where(and(keyIs(table, $), eq(table.conversationId, $.conversationId))),
     ),
@@ -175,7 +175,7 @@ export async function putMessage(
 
 const lockThreadStatement = prepared('conversations.lock_thread', ($: Params<RecordKey>) =>
   qb
-    .select(as({ channel: conversations.channel }))
+    .select(columns({ channel: conversations.channel }))
     .from(conversations)
     .where(keyIs(conversations, $))
     .for('no key update'),

@@ -118,11 +118,10 @@ const conversationLists = {
   },
 };
 
-export const listConversations = defineList(conversationView, conversationLists);
+export const listConversations = defineList('conversations.list', conversationView, conversationLists);
 
-export const listConversationRecords = defineList(conversationRecordView, {
+export const listConversationRecords = defineList('conversations.list_records', conversationRecordView, {
   ...conversationLists,
-  name: 'conversations.list_records',
   query: ConversationRecordFilters,
   filters: { ...conversationLists.filters, controlledBy: equals(conversations.controlledBy) },
 });

@@ -1,11 +1,10 @@
-import { getTableName, type Placeholder, sql } from 'drizzle-orm';
+import { isNotNull, type Placeholder, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { ApiError } from '../contract/errors.ts';
 import {
   activeCustomers,
-  archivedOf,
-  as,
   changeFilters,
+  columns,
   columnsOf,
   customerName,
   customers,
@@ -13,7 +12,7 @@ import {
   defineCreate,
   defineGet,
   defineList,
-  defineLockedGet,
+  defineLock,
   defineRestore,
   defineUpdate,
   equals,
@@ -21,6 +20,7 @@ import {
   fieldsOf,
   hasEntry,
   type IdempotencyKey,
+  includingArchived,
   inTransaction,
   isId,
   isoTime,
@@ -37,7 +37,6 @@ import {
   qb,
   type RecordKey,
   searchableCustomers,
-  storedOf,
   type View,
 } from '../db/index.ts';
 import {
@@ -95,13 +94,13 @@ const customerLists = {
   },
 };
 
-export const listCustomers = defineList(customerView, customerLists);
+export const listCustomers = defineList('customers.list', customerView, customerLists);
 
 const survivor = alias(customers, 'survivor');
 
 const mergedStatement = prepared('customers.merged_into', ($: Params<RecordKey>) =>
   qb
-    .select(as({ mergedInto: survivor.id, isActive: sql<boolean>`${survivor.archivedAt} is null` }))
+    .select(columns({ mergedInto: survivor.id, isActive: sql<boolean>`${survivor.archivedAt} is null` }))
     .from(customers)
     .innerJoin(survivor, keyIs(survivor, { organizationId: $.organizationId, id: customers.mergedInto }))
     .where(keyIs(customers, $)),
@@ -122,19 +121,26 @@ const withMergedHint =
       throw new ApiError('CUSTOMER_NOT_FOUND', { id, instead });
     });
 
-/** The functions throw CUSTOMER_NOT_FOUND; those that write CUSTOMER_CONTACT_CONFLICT. */
-function defineCustomers<T extends Customer>(view: View<T>, name = getTableName(view.table)) {
-  const get = withMergedHint(defineGet(view, `${name}.get`));
-  const lockRow = defineLockedGet(view, `${name}.get`);
-  const insert = defineCreate(view, customerColumns, `${name}.create`);
-  const patch = withMergedHint(defineUpdate(view, customerColumns, `${name}.update`, get));
+/**
+ * What both APIs do, each with the fields that it shows. The functions throw CUSTOMER_NOT_FOUND; those that write
+ * CUSTOMER_CONTACT_CONFLICT, which the trigger `customers_contacts` decides.
+ */
+function defineCustomers<T extends Customer>(name: string, view: View<T>) {
+  const get = withMergedHint(defineGet(`${name}.get`, view));
+  const lock = defineLock(customers, get);
+  const insert = defineCreate(`${name}.create`, view, customerColumns);
+  const patch = withMergedHint(defineUpdate(`${name}.update`, view, customerColumns, get));
   return {
     get,
     /** Locks the customer to write it, after the conversations that it gets with these contacts. */
-    lock: withMergedHint(async (scope: OrganizationScope, id: string, { contacts }: CustomerUpdate = {}) => {
+    lock: async (
+      scope: OrganizationScope,
+      id: string,
+      { contacts }: CustomerUpdate = {},
+    ): Promise<Json<T>> => {
       if (contacts) await lockUnlinkedThreads(scope, contacts.map(keyOfContact));
-      return lockRow(scope, id);
-    }),
+      return lock(scope, id);
+    },
     create: (
       scope: OrganizationScope,
       { contacts, ...input }: CustomerCreate,
@@ -163,26 +169,28 @@ function defineCustomers<T extends Customer>(view: View<T>, name = getTableName(
   };
 }
 
-export const publicCustomers = defineCustomers(customerView);
+export const publicCustomers = defineCustomers('customers', customerView);
 export const { get: getCustomer, create: createCustomer, update: updateCustomer } = publicCustomers;
 
 /** Active customers, as the dashboard reads them. */
-export const activeCustomerRecord = defineCustomers(customerRecordView, 'customer_records');
+export const activeCustomerRecord = defineCustomers('customer_records', customerRecordView);
 
 /**
  * An archived customer too.
  * @throws CUSTOMER_NOT_FOUND
  */
-export const getCustomerRecord = defineGet(storedOf(customerRecordView), 'customers.get_stored');
+export const getCustomerRecord = defineGet('customers.get_stored', includingArchived(customerRecordView));
 
 /** @throws CUSTOMER_NOT_FOUND */
 export const archiveCustomer = withMergedHint(
-  defineArchive<ArchivedCustomer>(activeCustomers, { id: customers.id, archived: sql`true` }),
+  defineArchive<ArchivedCustomer>('customers.archive', activeCustomers, {
+    id: customers.id,
+    archived: sql`true`,
+  }),
 );
 
-const listRecords = defineList(customerRecordView, {
+const listRecords = defineList('customers.list_records', customerRecordView, {
   ...customerLists,
-  name: 'customers.list_records',
   query: CustomerRecordFilters,
   filters: {
     ...customerLists.filters,
@@ -194,11 +202,11 @@ const listRecords = defineList(customerRecordView, {
     },
     mergedInto: equals(customers.mergedInto),
   },
-  archived: archivedOf(customers),
+  archived: { visible: isNotNull(customers.archivedAt), order: newestFirst(customers, customers.archivedAt) },
 });
 
-const lockCustomerRecord = defineLockedGet(storedOf(customerRecordView), 'customers.get_stored');
-const restoreArchived = defineRestore(customerRecordView);
+const lockCustomerRecord = defineLock(customers, getCustomerRecord);
+const restoreArchived = defineRestore('customers.restore', customerRecordView);
 
 /**
  * Restores an archived customer with its contacts.

@@ -33,7 +33,7 @@ export type CustomerView = {
   repository: {
     list: List<CustomerView['query']>;
     get: Get<Customer>;
-    lock: Get<unknown>;
+    lock: (scope: OrganizationScope, id: string, body?: CustomerUpdate) => Promise<Json<unknown>>;
     create: (scope: OrganizationScope, body: CustomerCreate, key?: IdempotencyKey) => Promise<Json<Customer>>;
     update: (scope: OrganizationScope, id: string, body: CustomerUpdate) => Promise<Json<unknown>>;
   };
@@ -148,8 +148,11 @@ export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, v
       },
     },
     async (request) =>
-      ifMatch(request, repository.lock, request.params.customerId, (scope, id) =>
-        repository.update(scope, id, request.body),
+      ifMatch(
+        request,
+        (scope, id) => repository.lock(scope, id, request.body),
+        request.params.customerId,
+        (scope, id) => repository.update(scope, id, request.body),
       ),
   );
 

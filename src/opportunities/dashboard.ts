@@ -40,8 +40,12 @@ export const opportunityDashboardRoutes: FastifyPluginAsyncZod = async (app) => 
       },
     },
     async (request, reply) =>
-      putIfMatch(request, reply, opportunityRecord.lockStored, request.params.opportunityId, (scope, id) =>
-        opportunityRecord.put(scope, id, request.body),
+      putIfMatch(
+        request,
+        reply,
+        opportunityRecord.lockIncludingArchived,
+        request.params.opportunityId,
+        (scope, id) => opportunityRecord.put(scope, id, request.body),
       ),
   );
 

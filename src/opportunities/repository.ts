@@ -71,10 +71,10 @@ const opportunityLists = {
   filters,
 };
 
-export const listOpportunities = defineList(opportunityView, opportunityLists);
+export const listOpportunities = defineList('opportunities.list', opportunityView, opportunityLists);
 
 /** @throws OPPORTUNITY_NOT_FOUND */
-export const getOpportunity = defineGet(opportunityView);
+export const getOpportunity = defineGet('opportunities.get', opportunityView);
 
 export const opportunityRecordView = {
   ...activeOpportunities,
@@ -93,7 +93,7 @@ const defined = defineRecord(opportunityRecordView, {
 
 const { stageId, budgetCurrency, budgetMin, budgetMax } = opportunities;
 
-const sumStatement = statementsBySet((entries: readonly string[], isFurther) =>
+const sumStatement = statementsBySet((entries: readonly string[], isUnlisted) =>
   unprepared(
     nameOfParts(['opportunities.summary', ...entries]),
     () => sql<{ body: Json<OpportunityTotal> }>`
@@ -107,7 +107,7 @@ const sumStatement = statementsBySet((entries: readonly string[], isFurther) =>
         from ${opportunities} where ${matching(activeOpportunities, filters, entries).where}
         group by ${stageId}, ${budgetCurrency}) summed
       group by stage_id order by stage_id) item`,
-    { isFurther },
+    { isUnlisted },
   ),
 );
 

@@ -1,7 +1,7 @@
 import { and, eq, getTableName, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import {
-  as,
+  columns,
   conversations,
   inOrder,
   isDerived,
@@ -30,7 +30,7 @@ const claimStatement = unprepared('organizations.claim_for_purge', () =>
 
 const claimedStatement = unprepared('organizations.claimed_for_purge', () =>
   qb
-    .select(as({ id, closedAt: isoTime(closedAt) }))
+    .select(columns({ id, closedAt: isoTime(closedAt) }))
     .from(organizations)
     .where(isNotNull(purgeBeganAt))
     .orderBy(closedAt, id),
@@ -64,7 +64,7 @@ function defineBatch(table: Owned) {
     return qb
       .delete(table)
       .where(and(isOwned, sql`(${key}) in (${keys})`))
-      .returning(as({ isDeleted: sql<boolean>`true` }));
+      .returning(columns({ isDeleted: sql<boolean>`true` }));
   });
   return { name, statement };
 }

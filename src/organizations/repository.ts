@@ -3,9 +3,8 @@ import type { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
 import {
   apiKeys,
-  as,
-  body,
   type Caller,
+  columns,
   type Database,
   type Fields,
   fieldsOf,
@@ -15,6 +14,7 @@ import {
   isId,
   isoTime,
   type Json,
+  jsonColumn,
   jsonOf,
   jsonRow,
   newId,
@@ -29,10 +29,10 @@ import {
   prepared,
   type Queries,
   qb,
+  returningJson,
   scopeTo,
   teamMembers,
   unprepared,
-  written,
 } from '../db/index.ts';
 import { ClosedOrganization, Organization, type OrganizationListQuery } from './schema.ts';
 
@@ -53,11 +53,11 @@ type Key = { id: string };
 const organizationIs = ($: Params<Key>) => and(eq(organizations.id, $.id), isFound);
 
 const createStatement = prepared('organizations.create', ({ id, name }: Params<Key & { name: string }>) =>
-  written(view, qb.insert(organizations).values({ id, name })),
+  returningJson(view, qb.insert(organizations).values({ id, name })),
 );
 
 const getStatement = prepared('organizations.get', ($: Params<Key>) =>
-  qb.select(body(view.fields)).from(organizations).where(organizationIs($)),
+  qb.select(jsonColumn(view.fields)).from(organizations).where(organizationIs($)),
 );
 
 const organizationNotFound = (id: string): ApiError => new ApiError('ORGANIZATION_NOT_FOUND', { id });
@@ -79,7 +79,7 @@ const stateStatement = prepared(
   'organizations.state',
   ($: Params<Key>) =>
     qb
-      .select(as({ isClosed: sql<boolean>`${organizations.closedAt} is not null` }))
+      .select(columns({ isClosed: sql<boolean>`${organizations.closedAt} is not null` }))
       .from(organizations)
       .where(organizationIs($)),
   { isShort: true },
@@ -116,7 +116,7 @@ export async function lockOrganization({ db }: OrganizationScope, id: string): P
 }
 
 const renameStatement = prepared('organizations.rename', ($: Params<Key & { name: string | null }>) =>
-  written(
+  returningJson(
     view,
     qb
       .update(organizations)
@@ -143,7 +143,7 @@ function defineClosedAt<T>(
   closedAt: SQL,
 ): (scope: OrganizationScope) => Promise<Json<T>> {
   const statement = prepared(name, ($: Params<Key>) =>
-    written(
+    returningJson(
       { table: organizations, fields },
       qb.update(organizations).set({ closedAt }).where(organizationIs($)),
     ),
@@ -173,7 +173,7 @@ export const reopenOrganization = defineClosedAt('organizations.reopen', view.fi
 
 const allStatement = prepared('organizations.all', () =>
   qb
-    .select(body(view.fields))
+    .select(jsonColumn(view.fields))
     .from(organizations)
     .where(isFound)
     .orderBy(organizations.createdAt, organizations.id),

@@ -3,9 +3,8 @@ import { and, eq, getTableName, or, type SQL, sql } from 'drizzle-orm';
 import { alias, type PgColumn, type PgTable } from 'drizzle-orm/pg-core';
 import { customerColumns } from '../customers/repository.ts';
 import {
-  as,
-  body,
   channelMessages,
+  columns,
   conversations,
   customers,
   erasures,
@@ -14,6 +13,7 @@ import {
   isAnyOf,
   isFirstThread,
   type Json,
+  jsonColumn,
   keyIn,
   LostRace,
   lockRows,
@@ -56,7 +56,7 @@ const lockChainsStatement = unprepared('customers.lock_chains', ($: Params<Perso
 /** With the newest thread of each chain, which lists show. */
 const lockThreadsStatement = unprepared('customers.lock_threads', ($: Params<Person>) =>
   qb
-    .select(as({ id: conversations.id, isTied: isTied($) }))
+    .select(columns({ id: conversations.id, isTied: isTied($) }))
     .from(conversations)
     .where(and(chainsOf($), or(isTied($), newestThreads.visible)))
     .orderBy(conversations.id)
@@ -70,7 +70,7 @@ const lockOpportunitiesStatement = unprepared('customers.lock_opportunities', ($
 /** Whoever names one of the customers waits: see the trigger `follow_merge`. */
 const lockCustomersStatement = unprepared('customers.lock_records', ($: Params<Ids>) =>
   qb
-    .select(as({ id: customers.id }))
+    .select(columns({ id: customers.id }))
     .from(customers)
     .where(keyIn(customers, $))
     .orderBy(customers.id)
@@ -115,7 +115,7 @@ const thread = alias(conversations, 'thread');
 /** Whoever reads `updatedSince` sees the chains of these threads: any other change of a row moves `updated_at`. */
 const touchThreadsStatement = unprepared('customers.touch_threads', ($: Params<Ids>) => {
   const chains = qb
-    .select(as({ chainId: thread.chainId }))
+    .select(columns({ chainId: thread.chainId }))
     .from(thread)
     .where(keyIn(thread, $));
   return qb
@@ -166,13 +166,13 @@ const eraseQuotesStatement = unprepared('customers.erase_quotes', ($: Params<Per
 
 const eraseAttachmentsStatement = unprepared('customers.erase_attachments', ($: Params<Person>) => {
   const ofQuotes = qb
-    .select(as({ id: quotes.id }))
+    .select(columns({ id: quotes.id }))
     .from(quotes)
     .where(quotesOf($));
   return qb
     .delete(quoteAttachments)
     .where(and(ofOrganization(quoteAttachments, $), sql`${quoteAttachments.quoteId} = any(array${ofQuotes})`))
-    .returning(as({ id: quoteAttachments.id }));
+    .returning(columns({ id: quoteAttachments.id }));
 });
 
 const cleared = Object.fromEntries(Object.keys(customerColumns).map((field) => [field, sql`default`]));
@@ -204,7 +204,7 @@ const erasureStatement = unprepared('customers.erasure', ($: Params<RecordKey>) 
       and ${done.customerId} = other) order by other)`;
   const { customerId: id, erasedAt, erased } = erasures;
   return qb
-    .select(body<ErasedCustomer>({ id, erasedAt, erased, sameContacts }))
+    .select(jsonColumn<ErasedCustomer>({ id, erasedAt, erased, sameContacts }))
     .from(erasures)
     .where(and(ofOrganization(erasures, $), eq(erasures.customerId, $.id)));
 });

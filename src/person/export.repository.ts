@@ -7,11 +7,11 @@ import { fromStores, messageRecordFields } from '../conversations/transcripts.re
 import { getCustomerRecord } from '../customers/repository.ts';
 import { CustomerRecord } from '../customers/schema.ts';
 import {
-  as,
-  body,
+  columns,
   databaseNow,
   isoTime,
   type Json,
+  jsonColumn,
   jsonRow,
   type OrganizationScope,
   type Params,
@@ -24,7 +24,7 @@ import {
 import type { FileLinks } from '../files/links.ts';
 import { opportunityRecordView } from '../opportunities/repository.ts';
 import { OpportunityRecord } from '../opportunities/schema.ts';
-import { listStoredAttachments } from '../quotes/attachments.repository.ts';
+import { listAttachmentsIncludingArchived } from '../quotes/attachments.repository.ts';
 import { quoteRecordView } from '../quotes/repository.ts';
 import { QuoteAttachment, QuoteRecord } from '../quotes/schema.ts';
 import { sameContacts } from './schema.ts';
@@ -80,7 +80,7 @@ const PAGE_BYTES = 256 * 1_024;
 /** A page of records, with their ids. */
 const pageOf = <T>({ table, fields }: View<T>, tied: SQL | undefined, $: Params<Page>) =>
   qb
-    .select({ ...as({ id: table.id }), ...body(fields) })
+    .select({ ...columns({ id: table.id }), ...jsonColumn(fields) })
     .from(table)
     .where(and(tied, sql`(${$.after}::uuid is null or ${table.id} > ${$.after}::uuid)`))
     .orderBy(table.id)
@@ -177,7 +177,7 @@ async function* parts(
       return db.read(messagesStatement, { organizationId, conversationId, createdAt, after, limit });
     });
   const withAttachments = async ({ id, body }: Item): Promise<Buffer> => {
-    const attachments = await listStoredAttachments(scope, id, links);
+    const attachments = await listAttachmentsIncludingArchived(scope, id, links);
     return Buffer.concat([open(body), Buffer.from(`,"attachments":${toJson(attachments)}}`)]);
   };
 

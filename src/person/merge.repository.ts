@@ -11,8 +11,8 @@ import {
 import { CUSTOMER_BOUNDS, type CustomerRecord } from '../customers/schema.ts';
 import {
   activeCustomers,
-  as,
   columnList,
+  columns,
   conversations,
   customers,
   inTransaction,
@@ -61,7 +61,7 @@ const ofFrom = [conversations, opportunities].map((table: TenantTable & { custom
 const lockCustomersStatement = unprepared('customers.lock_merged', ($: Params<Merge>) => {
   const { id, mergedInto } = customers;
   return qb
-    .select(as({ id }))
+    .select(columns({ id }))
     .from(customers)
     .where(and(ofOrganization(customers, $), or(sql`${id} in (${$.id}, ${$.from})`, eq(mergedInto, $.from))))
     .orderBy(id)
@@ -71,7 +71,7 @@ const lockCustomersStatement = unprepared('customers.lock_merged', ($: Params<Me
 const fromStatement = unprepared('customers.merge_from', ($: Params<Merge>) =>
   qb
     .select(
-      as({
+      columns({
         isMerged: sql<boolean>`${customers.mergedInto} is not distinct from ${$.id}::uuid`,
         isMergeable: sql<boolean>`${customers.mergedInto} is null and not ${isErased}`,
       }),

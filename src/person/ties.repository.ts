@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/pg-core';
 import { type ContactKeys, sentContacts } from '../customers/contacts.repository.ts';
 import {
   activeCustomers,
-  as,
+  columns,
   conversations,
   customerContactKeys,
   customers,
@@ -31,14 +31,14 @@ const final = alias(customers, 'final');
 /** The customer that this one became, or itself. */
 const finalOf = ($: Params<RecordKey>) =>
   qb
-    .select(as({ id: sql`coalesce(${final.mergedInto}, ${final.id})` }))
+    .select(columns({ id: sql`coalesce(${final.mergedInto}, ${final.id})` }))
     .from(final)
     .where(keyIs(final, $));
 
 const recordsStatement = unprepared('customers.of_person', ($: Params<RecordKey>) => {
   const { id, mergedInto, contactKeys } = customers;
   return qb
-    .select(as({ id, contactKeys, mergedInto }))
+    .select(columns({ id, contactKeys, mergedInto }))
     .from(customers)
     .where(and(ofOrganization(customers, $), or(eq(id, finalOf($)), eq(mergedInto, finalOf($)))))
     .orderBy(id);

@@ -58,7 +58,7 @@ export const pipelineStageRoutes: FastifyPluginAsyncZod = async (app) => {
       putIfMatch(
         request,
         reply,
-        pipelineStageRecord.lockStored,
+        pipelineStageRecord.lockIncludingArchived,
         request.params.pipelineStageId,
         (scope, id) => pipelineStageRecord.put(scope, id, request.body),
       ),

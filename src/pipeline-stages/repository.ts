@@ -2,7 +2,7 @@ import { ApiError } from '../contract/errors.ts';
 import { activeStages, columnsOf, defineRecord, fieldsOf, oldestFirst, pipelineStages } from '../db/index.ts';
 import { PipelineStage, PipelineStageListQuery, PipelineStagePut } from './schema.ts';
 
-const stageView = { ...activeStages, fields: fieldsOf(PipelineStage, pipelineStages) };
+const stageView = { ...activeStages, fields: fieldsOf(PipelineStage, pipelineStages, {}) };
 
 export const pipelineStageRecord = defineRecord(stageView, {
   lists: {

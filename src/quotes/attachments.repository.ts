@@ -2,7 +2,7 @@ import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { ApiError, invalid } from '../contract/errors.ts';
 import {
   activeQuotes,
-  as,
+  columns,
   type IdempotencyKey,
   type Ids,
   insertOnce,
@@ -48,7 +48,7 @@ const sizeBytes = sql<number>`${quoteAttachments.sizeBytes}::float8`;
 function defineAttachments(name: string, view: Resource) {
   const compose = ($: Params<RecordKey>) => {
     const list = qb
-      .select(as({ id, fileName, kind, mimeType, sizeBytes }))
+      .select(columns({ id, fileName, kind, mimeType, sizeBytes }))
       .from(quoteAttachments)
       .where(and(ofOrganization(quoteAttachments, $), eq(quoteId, quotes.id)))
       .orderBy(quoteAttachments.createdAt, id)
@@ -57,7 +57,7 @@ function defineAttachments(name: string, view: Resource) {
       Json<StoredAttachment[]>
     >`coalesce((select json_agg(attachment) from ${list}), '[]')`;
     return qb
-      .select(as({ attachments, now: nowInMs }))
+      .select(columns({ attachments, now: nowInMs }))
       .from(quotes)
       .where(recordIs(view, $));
   };
@@ -78,13 +78,13 @@ function defineAttachments(name: string, view: Resource) {
 export const listAttachments = defineAttachments('quotes.list_attachments', activeQuotes);
 
 /** Of an archived quote too. */
-export const listStoredAttachments = defineAttachments('quotes.attachments_of', storedQuotes);
+export const listAttachmentsIncludingArchived = defineAttachments('quotes.attachments_of', storedQuotes);
 
 const findAttachmentStatement = prepared(
   'quotes.find_attachment',
   ($: Params<RecordKey & { until: number }>) =>
     qb
-      .select(as({ id, fileName, kind, mimeType, sizeBytes }))
+      .select(columns({ id, fileName, kind, mimeType, sizeBytes }))
       .from(quoteAttachments)
       .innerJoin(quotes, and(eq(quotes.organizationId, organizationId), eq(quotes.id, quoteId)))
       .where(and(keyIs(quoteAttachments, $), activeQuotes.visible, sql`${nowInMs} < ${$.until}::float8`)),
@@ -177,7 +177,7 @@ const touchStatement = prepared('quotes.touch', ($: Params<RecordKey>) =>
     .update(quotes)
     .set({ updatedAt: sql`${quotes.updatedAt} + interval '1 ms'` })
     .where(recordIs(activeQuotes, $))
-    .returning(as({ id: quotes.id })),
+    .returning(columns({ id: quotes.id })),
 );
 
 /** Moves `updatedAt` of the quote, and locks it. */
@@ -205,7 +205,7 @@ const lockAttachmentStatement = prepared(
   'quotes.lock_attachment',
   ($: Params<RecordKey & { quoteId: string }>) =>
     qb
-      .select(as({ id, sizeBytes }))
+      .select(columns({ id, sizeBytes }))
       .from(quoteAttachments)
       .where(and(keyIs(quoteAttachments, $), eq(quoteId, $.quoteId)))
       .for('no key update'),
@@ -229,7 +229,7 @@ const deleteAttachmentStatement = prepared('quotes.delete_attachment', ($: Param
   qb
     .delete(quoteAttachments)
     .where(keyIs(quoteAttachments, $))
-    .returning(as({ id, deletedAt: isoTime(sql`now()`) })),
+    .returning(columns({ id, deletedAt: isoTime(sql`now()`) })),
 );
 
 /**

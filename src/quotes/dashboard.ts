@@ -104,7 +104,7 @@ export const quoteDashboardRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = a
       },
     },
     async (request, reply) =>
-      putIfMatch(request, reply, quoteRecord.lockStored, request.params.quoteId, (scope, id) =>
+      putIfMatch(request, reply, quoteRecord.lockIncludingArchived, request.params.quoteId, (scope, id) =>
         quoteRecord.put(scope, id, request.body),
       ),
   );

@@ -5,9 +5,9 @@ import { survivor } from '../customers/references.repository.ts';
 import {
   activeOpportunities,
   activeQuotes,
-  as,
   byId,
   changeFilters,
+  columns,
   columnsOf,
   contains,
   customerName,
@@ -38,9 +38,9 @@ import {
   type RecordKey,
   recordIs,
   recordNotFound,
+  returningJson,
   searchableQuotes,
   toJson,
-  written,
 } from '../db/index.ts';
 import { isFound, scopeOf } from '../organizations/repository.ts';
 import {
@@ -72,7 +72,7 @@ const quoteLists = {
   },
 };
 
-export const listQuotes = defineList(quoteView, quoteLists);
+export const listQuotes = defineList('quotes.list', quoteView, quoteLists);
 
 const lockTokenStatement = prepared(
   'quotes.lock_token',
@@ -83,7 +83,7 @@ const lockTokenStatement = prepared(
 /** The quotes with this token, archived or not, of all organizations that are not to be purged. */
 const quotesOfTokenStatement = prepared('quotes.of_token', ($: Params<{ token: string }>) =>
   qb
-    .select(as({ organizationId: quotes.organizationId, id: quotes.id }))
+    .select(columns({ organizationId: quotes.organizationId, id: quotes.id }))
     .from(quotes)
     .innerJoin(organizations, eq(organizations.id, quotes.organizationId))
     .where(and(eq(quotes.token, $.token), isFound)),
@@ -131,9 +131,9 @@ export const quoteRecord = {
   ...defined,
 
   /** A PUT locks the opportunity before its quote. */
-  lockStored: async (scope: OrganizationScope, id: string): Promise<Json<QuoteRecord>> => {
+  lockIncludingArchived: async (scope: OrganizationScope, id: string): Promise<Json<QuoteRecord>> => {
     await scope.db.write(lockOpportunityStatement, { organizationId: scope.organizationId, id });
-    return defined.lockStored(scope, id);
+    return defined.lockIncludingArchived(scope, id);
   },
 
   put: async (scope: OrganizationScope, id: string, input: QuotePut): Promise<Put<QuoteRecord>> => {
@@ -169,7 +169,7 @@ const lockToOpenStatement = prepared('quotes.lock_to_open', ($: Params<RecordKey
 );
 
 const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt: string | null }>) =>
-  written(
+  returningJson(
     quoteRecordView,
     qb
       .update(quotes)

@@ -70,8 +70,12 @@ export const teamDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
       },
     },
     async (request, reply) =>
-      putIfMatch(request, reply, teamMemberRecord.lockStored, request.params.teamMemberId, (scope, id) =>
-        teamMemberRecord.put(scope, id, request.body),
+      putIfMatch(
+        request,
+        reply,
+        teamMemberRecord.lockIncludingArchived,
+        request.params.teamMemberId,
+        (scope, id) => teamMemberRecord.put(scope, id, request.body),
       ),
   );
 

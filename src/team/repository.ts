@@ -18,19 +18,19 @@ import {
   TeamMemberRecordListQuery,
 } from './schema.ts';
 
-export const memberView = { ...activeMembers, fields: fieldsOf(TeamMember, teamMembers) };
+export const memberView = { ...activeMembers, fields: fieldsOf(TeamMember, teamMembers, {}) };
 
 const order = oldestFirst(teamMembers, teamMembers.createdAt);
 const filters = recordFilters(activeMembers);
 
-export const listTeamMembers = defineList(memberView, {
+export const listTeamMembers = defineList('team_members.list', memberView, {
   query: TeamMemberListQuery,
   order,
   filters,
 });
 
 export const teamMemberRecord = defineRecord(
-  { ...activeMembers, fields: fieldsOf(TeamMemberRecord, teamMembers) },
+  { ...activeMembers, fields: fieldsOf(TeamMemberRecord, teamMembers, {}) },
   {
     lists: {
       query: TeamMemberRecordListQuery.omit({ archived: true }),

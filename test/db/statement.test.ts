@@ -137,10 +137,10 @@ test('fields that do not fit their columns do not compile', () => {
   // @ts-expect-error no response has this field
   fieldsOf(Customer, customers, { displayName: nothing, invented: nothing });
   // @ts-expect-error the column holds text
-  fieldsOf(z.object({ id: z.string(), name: z.number() }), teamMembers);
+  fieldsOf(z.object({ id: z.string(), name: z.number() }), teamMembers, {});
   // @ts-expect-error the column can be null
-  fieldsOf(z.object({ id: z.string(), city: z.string() }), customers);
-  fieldsOf(z.object({ id: z.string(), city: z.string().nullable() }), customers);
+  fieldsOf(z.object({ id: z.string(), city: z.string() }), customers, {});
+  fieldsOf(z.object({ id: z.string(), city: z.string().nullable() }), customers, {});
 
   // @ts-expect-error customers have no such column
   expect(() => columnsOf(z.object({ shoeSize: z.string() }), customers)).toThrow('shoeSize');
@@ -196,8 +196,8 @@ test('a PATCH assigns only the columns of its fields', async () => {
 
 test('the statements of the 64 sets of names that were used last are cached; those that come later are not registered', () => {
   const composed: string[] = [];
-  const statementsFor = statementsBySet((names: readonly string[], isFurther) => {
-    composed.push(`${names} ${isFurther}`);
+  const statementsFor = statementsBySet((names: readonly string[], isUnlisted) => {
+    composed.push(`${names} ${isUnlisted}`);
     return names.join();
   });
   for (let set = 0; set < 64; set += 1) expect(statementsFor([`${set}`])).toBe(`${set}`);

@@ -1,7 +1,7 @@
 import { and, eq, not, type SQL, sql } from 'drizzle-orm';
 import { violatedConstraint } from '../pool/errors.ts';
 import type { OrganizationScope, Queries } from '../pool/scope.ts';
-import { as, ofOrganization, qb } from '../sql/query.ts';
+import { columns, ofOrganization, qb } from '../sql/query.ts';
 import { type Params, prepared, type Statement, unprepared } from '../sql/statement.ts';
 import { idempotencyKeys } from '../tables/index.ts';
 
@@ -59,7 +59,7 @@ export async function writeOnce<Row extends { isFree: boolean }, Values>(
 const findStatement = prepared('idempotency_keys.find', ($: Params<Key>) => {
   const { bodyHash, recordId } = idempotencyKeys;
   return qb
-    .select(as({ bodyHash, recordId, isExpired: sql<boolean>`not ${isStored}` }))
+    .select(columns({ bodyHash, recordId, isExpired: sql<boolean>`not ${isStored}` }))
     .from(idempotencyKeys)
     .where(fingerprintIs($));
 });
@@ -78,7 +78,7 @@ export async function findKey({ db, organizationId }: OrganizationScope, { finge
 const dueStatement = unprepared('idempotency_keys.due_for_sweep', ($: Params<{ limit: number }>) => {
   const { organizationId, fingerprint, createdAt } = idempotencyKeys;
   return qb
-    .select(as({ organizationId, fingerprint }))
+    .select(columns({ organizationId, fingerprint }))
     .from(idempotencyKeys)
     .where(not(isStored))
     .orderBy(createdAt)
@@ -97,7 +97,7 @@ const sweepStatement = prepared(
           not(isStored),
         ),
       )
-      .returning(as({ recordId: idempotencyKeys.recordId })),
+      .returning(columns({ recordId: idempotencyKeys.recordId })),
 );
 
 /**

@@ -1,15 +1,14 @@
-import { and, eq, getTableName, inArray, isNotNull, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableName, inArray, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import { MAX_LIMIT } from '../../contract/fields.ts';
 import type { OrganizationScope } from '../pool/scope.ts';
 import { type Json, jsonList } from '../sql/json.ts';
-import { as, ofOrganization, qb, selectList, type View } from '../sql/query.ts';
+import { columns, ofOrganization, qb, selectList, type View } from '../sql/query.ts';
 import { nameOfParts, type Params, prepared, statementsBySet, unprepared } from '../sql/statement.ts';
 import { liveCounts } from '../tables/live-counts.ts';
 import type { Resource, TenantTable } from '../tables/resource.ts';
 import type { Filter, Filters } from './filters.ts';
-import type { ArchivableTable } from './record.ts';
 
 export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; total: number } };
 
@@ -27,24 +26,14 @@ export const newestFirst = ({ id }: TenantTable, column: PgColumn): SQL =>
 
 export const oldestFirst = ({ id }: TenantTable, column: PgColumn): SQL => sql`${column}, ${id}`;
 
-/** Archived records, latest archived first. They have neither search documents nor kept totals. */
-export const archivedOf = (table: ArchivableTable) => ({
-  visible: isNotNull(table.archivedAt),
-  order: newestFirst(table, table.archivedAt),
-  isCounted: false,
-  searchDocument: undefined,
-});
-
 type Parameter<Query extends z.ZodObject> = Exclude<keyof z.infer<Query>, 'limit' | 'offset' | 'archived'>;
 
 export type ListOptions<Query extends z.ZodObject> = {
-  /** Of its statements; default: `opportunities.list`. */
-  name?: string;
   query: Query;
   order: SQL;
   filters: Record<Parameter<Query> & string, Filter> & Filters;
-  /** What `archived=true` lists. */
-  archived?: ReturnType<typeof archivedOf>;
+  /** What `archived=true` lists. Archived records have neither search documents nor kept totals. */
+  archived?: { visible: SQL; order: SQL };
 };
 
 /** The values of a request by the entries of its filters: `stageId=A,B` is the value of `stageId_several`. */
@@ -80,7 +69,7 @@ export function matching(
   const found = inArray(
     table.id,
     qb
-      .select(as({ id: documents.id }))
+      .select(columns({ id: documents.id }))
       .from(documents)
       .where(isFound),
   );
@@ -116,12 +105,16 @@ type Values = { organizationId: string; limit: number; offset: number } & Record
  *         order by updated_at desc nulls last, id desc nulls last limit 100) page limit $limit) opportunities
  *       order by updated_at desc nulls last, id desc nulls last) item on true
  */
-export function defineList<T, Query extends z.ZodObject>(view: View<T>, options: ListOptions<Query>) {
-  const { name = `${getTableName(view.table)}.list`, order, archived } = options;
+export function defineList<T, Query extends z.ZodObject>(
+  name: string,
+  view: View<T>,
+  { order, archived, ...options }: ListOptions<Query>,
+) {
   const filters: Filters = options.filters;
 
-  const statementsFor = statementsBySet((entries: readonly string[], isFurther) => {
-    const { table, fields, ...state } = { ...view, order, ...(entries.includes('archived') && archived) };
+  const statementsFor = statementsBySet((entries: readonly string[], isUnlisted) => {
+    const ofArchived = { ...archived, isCounted: false, searchDocument: undefined };
+    const { table, fields, ...state } = { ...view, order, ...(entries.includes('archived') && ofArchived) };
     const active = entries.flatMap((entry) => filters[entry] ?? []);
     const isPlanned = active.some(({ isPlannedEachTime }) => isPlannedEachTime);
     const compose = isPlanned ? unprepared : prepared;
@@ -151,11 +144,11 @@ export function defineList<T, Query extends z.ZodObject>(view: View<T>, options:
       from (select) clock left join (select ${selectList(fields)} from ${source} order by ${state.order}) item on true`;
     const isShort = active.length === 1 && active[0]?.isShort;
     return {
-      page: compose(nameOfParts([name, ...entries]), (_: Params<Values>) => pageSql, { isFurther, isShort }),
+      page: compose(nameOfParts([name, ...entries]), (_: Params<Values>) => pageSql, { isUnlisted, isShort }),
       total: compose(
         nameOfParts([`${name}_total`, ...ofTotal]),
         (_: Params<Values>) => sql<{ total: string }>`${total}`,
-        { isFurther },
+        { isUnlisted },
       ),
     };
   });

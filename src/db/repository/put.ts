@@ -1,4 +1,4 @@
-import { getTableName, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { getTableName, isNotNull, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import { ApiError, type FieldError, notArchivedCode, validationFailed } from '../../contract/errors.ts';
@@ -10,14 +10,15 @@ import { type Json, parseJson } from '../sql/json.ts';
 import { jsonRow, keyIs, type RecordKey, type View } from '../sql/query.ts';
 import { type Params, prepared } from '../sql/statement.ts';
 import { type Resource, recordNotFound, type TenantTable } from '../tables/resource.ts';
-import { archivedOf, defineList, type ListOptions } from './list.ts';
+import { defineList, type ListOptions, newestFirst } from './list.ts';
 import {
+  archivedFields,
   defineArchive,
   defineGet,
-  defineLockedGet,
+  defineLock,
   defineRestore,
   defineUpdate,
-  storedOf,
+  includingArchived,
 } from './record.ts';
 
 export type Put<T> = { created: boolean; body: Json<T> };
@@ -200,7 +201,7 @@ export function definePut<T, Name extends string>(
 /**
  * `put` creates or replaces the record, archived or not. `update` changes the fields of its body; null clears one. Both
  * throw VALIDATION_FAILED for an invalid reference or a changed fixed field. `restore` changes nothing else, and throws
- * `…_NOT_ARCHIVED`. All but `put` throw the resource's not-found error; `get`, `lockStored` and `restore` find archived
+ * `…_NOT_ARCHIVED`. All but `put` throw the resource's not-found error; `get`, `lockIncludingArchived` and `restore` find archived
  * records too.
  */
 export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
@@ -208,15 +209,11 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
   options: PutOptions<Name> & { lists: ListOptions<Query> },
 ) {
   const name = getTableName(view.table);
-  const stored = storedOf(view);
-  const get = defineGet(stored, `${name}.get_stored`);
-  const getActive = defineGet(view, `${name}.get_record`);
-  const restoreArchived = defineRestore(view);
+  const get = defineGet(`${name}.get_stored`, includingArchived(view));
+  const getActive = defineGet(`${name}.get_record`, view);
+  const restoreArchived = defineRestore(`${name}.restore`, view);
   const { put, check, needsCheck, replaced } = definePut(view, options);
-  const patch: (scope: OrganizationScope, id: string, input: Input) => Promise<Json<T>> = defineUpdate<
-    T,
-    string
-  >(view, replaced, `${name}.update`, getActive);
+  const patch = defineUpdate<T, string>(`${name}.update`, view, replaced, getActive);
   const rejectTaken =
     (input: Input) =>
     (error: unknown): never => {
@@ -224,16 +221,18 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
     };
 
   return {
-    list: defineList(view, {
-      name: `${name}.list_records`,
-      archived: archivedOf(view.table),
+    list: defineList(`${name}.list_records`, view, {
+      archived: {
+        visible: isNotNull(view.table.archivedAt),
+        order: newestFirst(view.table, view.table.archivedAt),
+      },
       ...options.lists,
     }),
     get,
     getActive,
-    lock: defineLockedGet(view, `${name}.get_record`),
-    lockStored: defineLockedGet(stored, `${name}.get_stored`),
-    archive: defineArchive(view),
+    lock: defineLock(view.table, getActive),
+    lockIncludingArchived: defineLock(view.table, get),
+    archive: defineArchive(`${name}.archive`, view, archivedFields(view.table)),
     put,
     restore: async (scope: OrganizationScope, id: string): Promise<Json<T>> => {
       const record = parseJson(await get(scope, id)) as Input;

@@ -1,45 +1,34 @@
 import { and, getTableName, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import { LostRace, type OrganizationScope, type Queries } from '../pool/scope.ts';
-import {
-  type Columns,
-  columnList,
-  hasValues,
-  placeholdersOf,
-  rowValues,
-  type Storable,
-} from '../sql/fields.ts';
+import { LostRace, type OrganizationScope } from '../pool/scope.ts';
+import { type Columns, columnList, hasValues, placeholdersOf, rowValues } from '../sql/fields.ts';
 import { isId } from '../sql/ids.ts';
-import { type Json, parseJson } from '../sql/json.ts';
+import type { Json } from '../sql/json.ts';
 import {
-  as,
-  bodies,
-  body,
+  columns,
   type Fields,
-  type Ids,
-  keyIn,
+  jsonColumn,
   keyIs,
   qb,
   type RecordKey,
   recordIs,
+  returningJson,
+  selectJson,
   type View,
-  written,
 } from '../sql/query.ts';
-import { nameOfParts, type Params, prepared, statementsBySet, unprepared } from '../sql/statement.ts';
+import { nameOfParts, type Params, prepared, statementsBySet } from '../sql/statement.ts';
 import { type Resource, recordNotFound, type TenantTable } from '../tables/resource.ts';
 import { type IdempotencyKey, insertOnce, type Once, writeOnce } from './idempotency.ts';
 
+/**
+ * The operations of all resources. Each `name` is that of its statement. Except a create and a restore, the functions throw the
+ * resource's not-found error.
+ */
+
 export type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
 
-/** A lock needs its own statement: the next one sees what was committed before the lock. */
-const lockStatement = ({ table }: Resource) =>
-  prepared(`${getTableName(table)}.lock`, ($: Params<RecordKey>) =>
-    qb.select({}).from(table).where(keyIs(table, $)).for('no key update'),
-  );
-
-/** The function throws the resource's not-found error. */
-export function defineGet<T>(view: View<T>, name = `${getTableName(view.table)}.get`): Get<T> {
-  const find = ($: Params<RecordKey>) => bodies(view.fields, view.table, recordIs(view, $));
+export function defineGet<T>(name: string, view: View<T>): Get<T> {
+  const find = ($: Params<RecordKey>) => selectJson(view.fields, view.table, recordIs(view, $));
   const statement = prepared(name, find, { isShort: true });
   return async ({ db, organizationId }, id) => {
     const [row] = isId(id) ? await db.read(statement, { organizationId, id }) : [];
@@ -48,9 +37,11 @@ export function defineGet<T>(view: View<T>, name = `${getTableName(view.table)}.
   };
 }
 
-/** Like `defineGet`, and locks the record until the transaction ends. */
-export function defineLockedGet<T>(view: View<T>, name?: string): Get<T> {
-  const [lock, get] = [lockStatement(view), defineGet(view, name)];
+/** Locks the record until the transaction ends, then gets it: that statement sees what was committed before the lock. */
+export function defineLock<T>(table: TenantTable, get: Get<T>): Get<T> {
+  const lock = prepared(`${getTableName(table)}.lock`, ($: Params<RecordKey>) =>
+    qb.select({}).from(table).where(keyIs(table, $)).for('no key update'),
+  );
   return async (scope, id) => {
     if (isId(id)) await scope.db.write(lock, { organizationId: scope.organizationId, id });
     return get(scope, id);
@@ -58,30 +49,27 @@ export function defineLockedGet<T>(view: View<T>, name?: string): Get<T> {
 }
 
 /** The function throws KeyInUse, and LostRace if a trigger drops the record. */
-export function defineCreate<T, Name extends string>(
-  view: View<T>,
-  columns: Columns<Name>,
-  name = `${getTableName(view.table)}.create`,
-) {
+export function defineCreate<T, Name extends string>(name: string, view: View<T>, written: Columns<Name>) {
+  const placeholders = placeholdersOf(written);
   const statement = prepared(name, ({ organizationId, id }: Params<RecordKey>) =>
-    written(view, qb.insert(view.table).values({ ...placeholdersOf(columns), organizationId, id })),
+    returningJson(view, qb.insert(view.table).values({ ...placeholders, organizationId, id })),
   );
   const onceStatement = prepared(`${name}_once`, ($: Params<RecordKey & Once>) =>
     insertOnce(
       $,
-      (isFree) => sql`insert into ${view.table} (organization_id, id, ${columnList(columns)})
-        select ${$.organizationId}, ${$.id}, ${sql.join(Object.values(placeholdersOf(columns)), sql`, `)} where ${isFree} returning *`,
-      sql<{ body: Json<T> | null }>`(${bodies(view.fields, sql`written as ${view.table}`)}) as body`,
+      (isFree) => sql`insert into ${view.table} (organization_id, id, ${columnList(written)})
+        select ${$.organizationId}, ${$.id}, ${sql.join(Object.values(placeholders), sql`, `)} where ${isFree} returning *`,
+      sql<{ body: Json<T> | null }>`(${selectJson(view.fields, sql`written as ${view.table}`)}) as body`,
     ),
   );
-  return async <Input extends object>(
+  return async (
     scope: OrganizationScope,
     id: string,
-    input: Storable<Input, Name>,
+    input: Readonly<Partial<Record<Name, unknown>>>,
     key?: IdempotencyKey,
   ): Promise<Json<T>> => {
     const { db, organizationId } = scope;
-    const values = { ...rowValues(columns, input), organizationId, id };
+    const values = { ...rowValues(written, input), organizationId, id };
     const [row] = key
       ? [await writeOnce(scope, onceStatement, { ...values, ...key })]
       : await db.write(statement, values);
@@ -93,52 +81,59 @@ export function defineCreate<T, Name extends string>(
 /** The second attempt writes a record that was archived and restored between two statements. A taken contact uses up an attempt too. */
 const ATTEMPTS = 2;
 
-/** The function changes the fields of its input; null clears one. It throws the resource's not-found error. */
+/**
+ * Changes the fields that are sent; null clears one. Each set of fields has its own statement:
+ *
+ *     with written as (update customers set city = $city
+ *       where organization_id = $organizationId and id = $id and archived_at is null returning *)
+ *     select row_to_json(item) as body from (select id, city, … from written as customers) item
+ */
 export function defineUpdate<T, Name extends string>(
+  name: string,
   view: View<T>,
-  columns: Columns<Name>,
-  name = `${getTableName(view.table)}.update`,
-  get = defineGet(view),
+  writable: Columns<Name>,
+  get: Get<T>,
 ) {
-  const { table, fields: shown } = view;
-  const allFields = Object.keys(columns) as Name[];
+  const { table, fields } = view;
+  const all = Object.keys(writable);
+  const nameOf = (prefix: string, sent: readonly string[]): string =>
+    sent.length === all.length ? prefix : nameOfParts([prefix, ...sent]);
 
-  const statementsFor = statementsBySet((fields: readonly Name[], isFurther) => {
-    const chosen = Object.fromEntries(fields.map((field) => [field, columns[field]])) as Columns<Name>;
-    const isWhole = fields.length === allFields.length;
+  const statementsFor = statementsBySet((sent: readonly string[], isUnlisted) => {
+    const chosen = Object.fromEntries(
+      Object.entries<PgColumn>(writable).filter(([field]) => sent.includes(field)),
+    );
     return {
       update: prepared(
-        isWhole ? name : nameOfParts([name, ...fields]),
+        nameOf(name, sent),
         ($: Params<RecordKey>) =>
-          written(view, qb.update(table).set(placeholdersOf(chosen)).where(recordIs(view, $))),
-        { isFurther },
+          returningJson(view, qb.update(table).set(placeholdersOf(chosen)).where(recordIs(view, $))),
+        { isUnlisted },
       ),
       current: prepared(
-        isWhole ? `${name}_current` : nameOfParts([`${name}_current`, ...fields]),
+        nameOf(`${name}_current`, sent),
         ($: Params<RecordKey>) =>
           qb
-            .select({ ...body(shown), ...as({ isApplied: hasValues(chosen) }) })
+            .select({ ...jsonColumn(fields), ...columns({ isApplied: hasValues(chosen) }) })
             .from(table)
             .where(recordIs(view, $)),
-        { isFurther },
+        { isUnlisted },
       ),
     };
   });
+  statementsFor(all);
 
-  statementsFor(allFields);
-
-  return async <Input extends object>(
+  return async (
     scope: OrganizationScope,
     id: string,
-    input: Storable<Input, Name>,
+    input: Readonly<Partial<Record<Name, unknown>>>,
   ): Promise<Json<T>> => {
-    const fields = allFields.filter(
-      (field) => (input as Partial<Record<Name, unknown>>)[field] !== undefined,
-    );
-    if (!isId(id) || fields.length === 0) return get(scope, id);
+    const given: Readonly<Record<string, unknown>> = input;
+    const sent = all.filter((field) => given[field] !== undefined);
+    if (!isId(id) || sent.length === 0) return get(scope, id);
     const { db, organizationId } = scope;
-    const { update, current } = statementsFor(fields);
-    const values = { ...rowValues(columns, input), organizationId, id };
+    const { update, current } = statementsFor(sent);
+    const values = { ...rowValues(writable, input), organizationId, id };
     for (let attempt = 1; ; attempt += 1) {
       const [row] = await db.write(update, values);
       if (row) return row.body;
@@ -154,14 +149,16 @@ export type ArchivableTable = TenantTable & { archivedAt: PgColumn };
 
 export type Archived = { id: string; archivedAt: string };
 
-/** The function throws the resource's not-found error, also for an archived record. */
-export function defineArchive<T = Archived>(
-  resource: Resource<ArchivableTable>,
-  fields = { id: resource.table.id, archivedAt: resource.table.archivedAt } as unknown as Fields<T>,
-) {
+export const archivedFields = ({ id, archivedAt }: ArchivableTable): Fields<Archived> => ({ id, archivedAt });
+
+/** @param fields of the response */
+export function defineArchive<T>(name: string, resource: Resource<ArchivableTable>, fields: Fields<T>) {
   const { table } = resource;
-  const statement = prepared(`${getTableName(table)}.archive`, ($: Params<RecordKey>) =>
-    written({ table, fields }, qb.update(table).set({ archivedAt: sql`now()` }).where(recordIs(resource, $))),
+  const statement = prepared(name, ($: Params<RecordKey>) =>
+    returningJson(
+      { table, fields },
+      qb.update(table).set({ archivedAt: sql`now()` }).where(recordIs(resource, $)),
+    ),
   );
   return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<T>> => {
     const [row] = isId(id) ? await db.write(statement, { organizationId, id }) : [];
@@ -170,48 +167,21 @@ export function defineArchive<T = Archived>(
   };
 }
 
-/** Archived records too. */
-export const storedOf = <T>(view: View<T, ArchivableTable>): View<T, ArchivableTable> => ({
+export const includingArchived = <T>(view: View<T, ArchivableTable>): View<T, ArchivableTable> => ({
   ...view,
   visible: sql`true`,
 });
 
 /** The function returns undefined if no archived record meets the condition, or if a trigger drops the update. */
-export function defineRestore<T>(view: View<T, ArchivableTable>, condition?: SQL) {
+export function defineRestore<T>(name: string, view: View<T, ArchivableTable>, condition?: SQL) {
   const { table } = view;
-  const statement = prepared(`${getTableName(table)}.restore`, ($: Params<RecordKey>) => {
+  const statement = prepared(name, ($: Params<RecordKey>) => {
     const isRestorable = and(keyIs(table, $), isNotNull(table.archivedAt), condition);
-    return written(view, qb.update(table).set({ archivedAt: null }).where(isRestorable));
+    return returningJson(view, qb.update(table).set({ archivedAt: null }).where(isRestorable));
   });
   return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<T> | undefined> => {
     if (!isId(id)) throw recordNotFound(view, id);
     const [row] = await db.write(statement, { organizationId, id });
     return row?.body;
-  };
-}
-
-/**
- * The function deletes the oldest records that are due, in one statement for each organization, and returns their `fields`.
- * @param isDue compares with the clock of the database, as a restore does
- */
-export function definePurge<T>(resource: Resource<ArchivableTable>, isDue: SQL, fields: Fields<T>) {
-  const { table } = resource;
-  const { organizationId, id, archivedAt } = table;
-  const dueStatement = unprepared(`${getTableName(table)}.due_for_purge`, ($: Params<{ limit: number }>) =>
-    qb.select(as({ organizationId, id })).from(table).where(isDue).orderBy(archivedAt).limit($.limit),
-  );
-  // The record may have been restored since it was read.
-  const statement = prepared(`${getTableName(table)}.purge`, ($: Params<Ids>) =>
-    written({ table, fields }, qb.delete(table).where(and(keyIn(table, $), isDue))),
-  );
-  return async (db: Queries, limit: number): Promise<T[]> => {
-    const due = await db.read(dueStatement, { limit });
-    const purged: T[] = [];
-    for (const [organizationId, rows] of Map.groupBy(due, (row) => row.organizationId)) {
-      const ids = rows.map(({ id }) => id);
-      const deleted = await db.write(statement, { organizationId, ids });
-      purged.push(...deleted.map(({ body }) => parseJson(body)));
-    }
-    return purged;
   };
 }

@@ -3,35 +3,39 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import type { Fields } from './query.ts';
 
-/** The fields of requests and responses, and the columns of their names. */
+/** The fields of responses and requests, and the columns of their names. A field that does not fit its column does not compile. */
 
 type Row<Table extends PgTable> = Table['$inferSelect'];
 
-/** Either type may be the narrower one: a text column holds the values of an enum. */
-type SameKind<Data, Value> = [Value] extends [Data] ? true : [Data] extends [Value] ? true : false;
+/** A text column holds the values of an enum. */
+type Widened<Value> = Value extends string
+  ? string
+  : Value extends (infer Entry)[]
+    ? Widened<Entry>[]
+    : Value;
 
-/** Whether the column has the field's type, and is null only if the field can be. */
-type Fits<Data, Value> = null extends Data
-  ? null extends Value
-    ? SameKind<NonNullable<Data>, NonNullable<Value>>
-    : false
-  : SameKind<Data, NonNullable<Value>>;
-
+/** The fields of a response that no column has the values of. */
 type WithoutColumn<Value, Table extends PgTable> = {
+  [Name in keyof Value]-?: Row<Table> extends Record<Name, Widened<Value[Name]>> ? never : Name;
+}[keyof Value];
+
+/** A column of arrays stores an empty one for null. */
+type Accepted<Data> = Data extends unknown[] ? Data | null | undefined : Data | undefined;
+
+/** The fields of a request that no column takes all values of. */
+type Unwritable<Value, Table extends PgTable> = {
   [Name in keyof Value]-?: Name extends keyof Row<Table>
-    ? Fits<Row<Table>[Name], Value[Name]> extends true
+    ? Value[Name] extends Accepted<Row<Table>[Name]>
       ? never
       : Name
     : Name;
 }[keyof Value];
 
-/** A source for each field without a column; a source for another field overrides its column. */
-type Sources<Value, Table extends PgTable> = Record<WithoutColumn<Value, Table>, PgColumn | SQL> &
-  Partial<Record<keyof Value, PgColumn | SQL>>;
+type Source = PgColumn | SQL;
 
-type Only<Input, Value> = Input & Record<Exclude<keyof Input, keyof Value>, never>;
+export type Columns<Name extends string = string> = Readonly<Record<Name, PgColumn>>;
 
-function pickFields(schema: z.ZodObject, sources: Readonly<Record<string, unknown>>): object {
+function pickFields<Picked>(schema: z.ZodObject, sources: Readonly<Record<string, Source>>): Picked {
   const entries = Object.keys(schema.shape).map((name) => {
     if (!sources[name]) throw new Error(`The field ${name} has no column.`);
     return [name, sources[name]];
@@ -39,52 +43,19 @@ function pickFields(schema: z.ZodObject, sources: Readonly<Record<string, unknow
   return Object.fromEntries(entries);
 }
 
-/**
- * The fields of a response. A field comes from the column of its name and type; without one, it does not compile.
- * @param sources of fields without a column (`displayName`), or in place of one
- */
-export function fieldsOf<Schema extends z.ZodObject, Table extends PgTable, Input extends object>(
+/** The fields of a response: `sources` of those without a column (`displayName`), or in place of one, and columns. */
+export const fieldsOf = <Schema extends z.ZodObject, Table extends PgTable>(
   schema: Schema,
   table: Table,
-  ...[sources]: Record<never, never> extends Sources<z.infer<Schema>, Table>
-    ? [sources?: Only<Input, z.infer<Schema>> & Sources<z.infer<Schema>, Table>]
-    : [sources: Only<Input, z.infer<Schema>> & Sources<z.infer<Schema>, Table>]
-): Fields<z.infer<Schema>> {
-  return pickFields(schema, { ...getTableColumns(table), ...sources }) as Fields<z.infer<Schema>>;
-}
+  sources: Record<WithoutColumn<z.infer<Schema>, Table>, Source> &
+    Partial<Record<keyof z.infer<Schema>, Source>>,
+): Fields<z.infer<Schema>> => pickFields(schema, { ...getTableColumns(table), ...sources });
 
-export type Columns<Name extends string = string> = Readonly<Record<Name, PgColumn>>;
-
-/** The fields that can be null, and whose column cannot. A column of arrays stores an empty one for null. */
-type FieldsNotNull<Value, Table extends PgTable> = {
-  [Name in keyof Value & keyof Row<Table>]: null extends Value[Name]
-    ? null extends Row<Table>[Name]
-      ? never
-      : Row<Table>[Name] extends readonly unknown[]
-        ? never
-        : Name
-    : never;
-}[keyof Value & keyof Row<Table>];
-
-/** `unknown`, or a type that names the fields in the compiler's error. */
-type Writable<Schema extends z.ZodObject, Table extends PgTable> =
-  WithoutColumn<WrittenBy<Schema>, Table> extends never
-    ? FieldsNotNull<z.infer<Schema>, Table> extends never
-      ? unknown
-      : { 'fields whose column is never null': FieldsNotNull<z.infer<Schema>, Table> }
-    : { 'fields without a column': WithoutColumn<WrittenBy<Schema>, Table> };
-
-type WrittenBy<Schema extends z.ZodObject> = {
-  [Name in keyof z.infer<Schema>]-?: NonNullable<z.infer<Schema>[Name]> | null;
-};
-
-/** The column of each field that a request writes. A field without a column of its type does not compile. */
-export function columnsOf<Schema extends z.ZodObject, Table extends PgTable>(
-  schema: Schema & Writable<Schema, Table>,
+/** The column of each field that a request writes. */
+export const columnsOf = <Schema extends z.ZodObject, Table extends PgTable>(
+  schema: Schema & Record<Unwritable<z.infer<Schema>, Table>, 'has no column that takes its values'>,
   table: Table,
-): Columns<keyof z.infer<Schema> & string> {
-  return pickFields(schema, getTableColumns(table)) as Columns<keyof z.infer<Schema> & string>;
-}
+): Columns<keyof z.infer<Schema> & string> => pickFields(schema, getTableColumns(table));
 
 /** For INSERT: `"title", "type", …`. */
 export const columnList = (columns: Columns): SQL =>
@@ -106,22 +77,16 @@ export function hasValues(columns: Columns): SQL<boolean> {
   return sql`${and(...same) ?? true}`;
 }
 
-export type Storable<Body, Name extends string> = Body & Record<Exclude<keyof Body, Name>, never>;
-
-/** An array column that is never null stores an empty array for null. */
-function stored(column: PgColumn, value: unknown): unknown {
-  if (column.dataType === 'json') return JSON.stringify(value);
-  return value ?? (column.dataType === 'array' && column.notNull ? [] : null);
-}
-
-/** The values of a whole row. An absent field is null, or an empty array. */
-export const rowValues = <Name extends string, Body extends object>(
+/** The values of a whole row. An absent field is null, or an empty array where the column is never null. */
+export function rowValues<Name extends string>(
   columns: Columns<Name>,
-  body: Storable<Body, Name>,
-): Record<Name, unknown> =>
-  Object.fromEntries(
-    (Object.entries(columns) as [Name, PgColumn][]).map(([field, column]) => [
-      field,
-      stored(column, (body as Partial<Record<Name, unknown>>)[field]),
-    ]),
-  ) as Record<Name, unknown>;
+  body: Readonly<Partial<Record<Name, unknown>>>,
+): Record<string, unknown> {
+  const given: Readonly<Record<string, unknown>> = body;
+  return Object.fromEntries(
+    Object.entries<PgColumn>(columns).map(([field, { dataType, notNull }]) => {
+      if (dataType === 'json') return [field, JSON.stringify(given[field])];
+      return [field, given[field] ?? (dataType === 'array' && notNull ? [] : null)];
+    }),
+  );
+}

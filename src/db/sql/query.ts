@@ -47,7 +47,7 @@ type ValueOf<Column> =
  * Selects each source under the name of its field, by which pg returns it. The inner template keeps the names of the
  * tables: Drizzle cuts them from the columns of an outer one.
  */
-export function as<Sources extends Readonly<Record<string, Source>>>(sources: Sources) {
+export function columns<Sources extends Readonly<Record<string, Source>>>(sources: Sources) {
   const fields = Object.entries(sources).map(([name, source]) => {
     const whole = sql`${sql`${rendered(source)}`}`;
     return [name, whole.as(name)];
@@ -65,12 +65,12 @@ export const jsonRow = <T>(fields: Fields<T>): SQL<Json<T>> =>
   sql`(select row_to_json(item) from (select ${selectList(fields)}) item)`;
 
 /** Selects the fields as one JSON object, beside others. */
-export const body = <T>(fields: Fields<T>) => as({ body: jsonRow(fields) });
+export const jsonColumn = <T>(fields: Fields<T>) => columns({ body: jsonRow(fields) });
 
-/** Rows as JSON objects: a seventh cheaper for PostgreSQL than `body`. */
-export function bodies<T>(fields: Fields<T>, source: PgTable | SQL, where?: SQL, start: Selecting = qb) {
-  const item = qb.select(as(fields)).from(source).where(where).as('item');
-  return start.select(as({ body: sql<Json<T>>`row_to_json(item)` })).from(item);
+/** Rows as JSON objects: a seventh cheaper for PostgreSQL than `jsonColumn`. */
+export function selectJson<T>(fields: Fields<T>, source: PgTable | SQL, where?: SQL, start: Selecting = qb) {
+  const item = qb.select(columns(fields)).from(source).where(where).as('item');
+  return start.select(columns({ body: sql<Json<T>>`row_to_json(item)` })).from(item);
 }
 
 type Selecting = Pick<ReturnType<typeof qb.with>, 'select'>;
@@ -105,7 +105,7 @@ export const keyIn = (table: TenantTable, $: Params<Ids>) =>
 export function lockRows(table: TenantTable, where: SQL | undefined, first?: SQL) {
   const { id } = table;
   return qb
-    .select(as({ id }))
+    .select(columns({ id }))
     .from(table)
     .where(where)
     .orderBy(...(first ? [desc(first)] : []), id)
@@ -121,7 +121,7 @@ const ALL = { row: sql`*` };
 type Write = { returning: (all: typeof ALL) => SQLWrapper };
 
 /** The bodies of written rows. The select is around the write, because Citus accepts no `to_char` in `returning`. */
-export function written<T>({ table, fields }: { table: PgTable; fields: Fields<T> }, write: Write) {
+export function returningJson<T>({ table, fields }: { table: PgTable; fields: Fields<T> }, write: Write) {
   const rows = qb.$with('written', {}).as(write.returning(ALL).getSQL());
-  return bodies(fields, sql`written as ${table}`, undefined, qb.with(rows));
+  return selectJson(fields, sql`written as ${table}`, undefined, qb.with(rows));
 }

@@ -56,7 +56,7 @@ const dialect = new PgDialect();
 
 type Options = Partial<Pick<Statement<unknown, never>, 'isShort'>> & {
   /** One of too many to register. */
-  isFurther?: boolean;
+  isUnlisted?: boolean;
 };
 
 const compose =
@@ -64,7 +64,7 @@ const compose =
   <Values, Query extends SQLWrapper>(
     name: string,
     query: ($: Params<Values>) => Query,
-    { isShort, isFurther }: Options = {},
+    { isShort, isUnlisted }: Options = {},
   ): Statement<RowOf<Query>, Values> => {
     let kept: Composed | undefined;
     function composed(): Composed {
@@ -74,7 +74,7 @@ const compose =
       return kept;
     }
     const statement = { name, composed, isPrepared, isShort };
-    return isFurther ? statement : register(statement);
+    return isUnlisted ? statement : register(statement);
   };
 
 /**
@@ -90,7 +90,7 @@ const CACHED_SETS = 64;
 
 /** The statements for each set of names (fields of a PATCH, filters of a list). There are hundreds of thousands of sets. */
 export function statementsBySet<Name extends string, Statements>(
-  compose: (names: readonly Name[], isFurther: boolean) => Statements,
+  compose: (names: readonly Name[], isUnlisted: boolean) => Statements,
 ) {
   const cached = new LruMap<Statements>(CACHED_SETS);
   let isFull = false;
