@@ -1,34 +1,30 @@
--- Extensions and functions, then each table with its indexes and triggers.
--- The owner of the database may create these extensions: they are trusted.
+-- Extensions and functions, then each table with its indexes and triggers. src/db/tables says what each table holds. The owner of
+-- the database may create these extensions: they are trusted.
 create extension if not exists pg_trgm with schema public;
---> statement-breakpoint
 create extension if not exists unaccent with schema public;
---> statement-breakpoint
 create extension if not exists btree_gin with schema public;
---> statement-breakpoint
+
 -- Without case, accents and repeated spaces. unaccent() is stable only because it finds its dictionary by search_path; here the dictionary is named.
 -- NFKC first: a combining mark folds like a precomposed letter. Nearly all text is normalized already, and the check is cheaper.
 create function public.fold_text(value text) returns text
   language sql immutable strict parallel safe
   return lower(regexp_replace(public.unaccent('public.unaccent'::regdictionary,
     case when value is nfkc normalized then value else normalize(value, nfkc) end), ' {2,}', ' ', 'g'));
---> statement-breakpoint
+
 -- A LIKE pattern for a substring. Escaped after folding, which can produce a % or _.
 create function public.contains_pattern(value text) returns text
   language sql immutable strict parallel safe
   return '%' || replace(replace(replace(btrim(public.fold_text(value)), '\', '\\'), '%', '\%'), '_', '\_') || '%';
---> statement-breakpoint
+
 -- Drops an update that changes nothing; any other sets updated_at. It always grows, even within a millisecond or if the clock was
 -- set back: entity tags and the order of lists depend on it. *= compares bytes, because json has no equality.
 create function public.touch_record() returns trigger language plpgsql as $$
 begin
-  if new *= old then
-    return null;
-  end if;
+  if new *= old then return null; end if;
   new.updated_at := greatest(now(), old.updated_at + interval '1 millisecond');
   return new;
 end $$;
---> statement-breakpoint
+
 -- Rejects a text of so many bytes, with a SQLSTATE of its own. The message has no value of the record: PostgreSQL logs it.
 create function public.reject_above(maximum integer, bytes integer, bounded text) returns void language plpgsql as $$
 begin
@@ -36,7 +32,7 @@ begin
     raise exception 'as JSON in UTF-8, % can have % bytes, and would have %', bounded, maximum, bytes using errcode = 'TL001';
   end if;
 end $$;
---> statement-breakpoint
+
 -- Adds to a total of a list. Each connection writes its own slot: concurrent creates do not wait for each other's commit.
 create function public.add_to_live_count(organization uuid, counted text, counted_value text, amount integer) returns void
   language plpgsql as $$
@@ -45,24 +41,16 @@ begin
   values (organization, counted, counted_value, pg_backend_pid() % 16, amount)
   on conflict (organization_id, resource, value, slot) do update set live = live_counts.live + excluded.live;
 end $$;
---> statement-breakpoint
+
 -- Moves a record from one value to another; the value of a record that is not in the list is null. The lower value is written
 -- first, so that two connections with the same slot do not deadlock.
 create function public.move_live_count(organization uuid, counted text, was text, becomes text) returns void
   language plpgsql as $$
 begin
-  if was is not distinct from becomes then
-    return;
-  end if;
-  if becomes < was then
-    perform public.add_to_live_count(organization, counted, becomes, 1);
-  end if;
-  if was is not null then
-    perform public.add_to_live_count(organization, counted, was, -1);
-  end if;
-  if becomes >= was or was is null then
-    perform public.add_to_live_count(organization, counted, becomes, 1);
-  end if;
+  if was is not distinct from becomes then return; end if;
+  if becomes < was then perform public.add_to_live_count(organization, counted, becomes, 1); end if;
+  if was is not null then perform public.add_to_live_count(organization, counted, was, -1); end if;
+  if becomes >= was or was is null then perform public.add_to_live_count(organization, counted, becomes, 1); end if;
 end $$;
 --> statement-breakpoint
 create table organizations (
@@ -72,133 +60,84 @@ create table organizations (
   closed_at timestamptz(3),
   purge_began_at timestamptz(3)
 );
---> statement-breakpoint
--- Tombstones of purged organizations, re-applied after a backup is restored.
+
 create table purged_organizations (
   id uuid primary key not null,
   closed_at timestamptz(3) not null,
   purged_at timestamptz(3) default now() not null
 );
---> statement-breakpoint
+
 create table api_keys (
-  organization_id uuid not null,
-  id uuid not null,
-  name text not null,
-  hash bytea not null,
-  start text not null,
-  last4 text not null,
+  organization_id uuid not null, id uuid not null,
+  name text not null, hash bytea not null,
+  start text not null, last4 text not null,
   access text not null,
   resources text[],
   requests_per_minute integer,
   created_at timestamptz(3) default now() not null,
-  last_used_at timestamptz(3),
-  expires_at timestamptz(3),
-  revoked_at timestamptz(3),
+  last_used_at timestamptz(3), expires_at timestamptz(3), revoked_at timestamptz(3),
   replaced_by uuid,
   constraint api_keys_pkey primary key (organization_id, id),
   constraint api_keys_organization_fkey foreign key (organization_id) references organizations (id)
 );
---> statement-breakpoint
 create unique index api_keys_hash_key on api_keys (hash);
---> statement-breakpoint
+
 create table team_members (
-  organization_id uuid not null,
-  id uuid not null,
-  user_id text not null,
-  name text not null,
-  email text not null,
-  roles text[] default '{}'::text[] not null,
-  is_assignable boolean default true not null,
-  created_at timestamptz(3) default now() not null,
-  updated_at timestamptz(3) default now() not null,
-  archived_at timestamptz(3),
+  organization_id uuid not null, id uuid not null,
+  user_id text not null, name text not null, email text not null,
+  roles text[] default '{}'::text[] not null, is_assignable boolean default true not null,
+  created_at timestamptz(3) default now() not null, updated_at timestamptz(3) default now() not null, archived_at timestamptz(3),
   constraint team_members_pkey primary key (organization_id, id),
   constraint team_members_organization_fkey foreign key (organization_id) references organizations (id)
 );
---> statement-breakpoint
 create index team_members_live_idx on team_members (organization_id, created_at, id) where archived_at is null;
---> statement-breakpoint
 create index team_members_archived_idx on team_members (organization_id, archived_at desc nulls last, id desc nulls last) where archived_at is not null;
---> statement-breakpoint
 create unique index team_members_user_key on team_members (user_id, organization_id) where archived_at is null;
---> statement-breakpoint
-create trigger team_members_touch before update on team_members
-  for each row execute function public.touch_record();
---> statement-breakpoint
+create trigger team_members_touch before update on team_members for each row execute function public.touch_record();
+
 create table pipeline_stages (
-  organization_id uuid not null,
-  id uuid not null,
-  key text not null,
-  name text not null,
-  position integer default 0 not null,
-  created_at timestamptz(3) default now() not null,
-  updated_at timestamptz(3) default now() not null,
-  archived_at timestamptz(3),
+  organization_id uuid not null, id uuid not null,
+  key text not null, name text not null, position integer default 0 not null,
+  created_at timestamptz(3) default now() not null, updated_at timestamptz(3) default now() not null, archived_at timestamptz(3),
   constraint pipeline_stages_pkey primary key (organization_id, id),
   constraint pipeline_stages_organization_fkey foreign key (organization_id) references organizations (id)
 );
---> statement-breakpoint
 create unique index pipeline_stages_live_key on pipeline_stages (organization_id, key) where archived_at is null;
---> statement-breakpoint
 create index pipeline_stages_archived_idx on pipeline_stages (organization_id, archived_at desc nulls last, id desc nulls last) where archived_at is not null;
---> statement-breakpoint
-create trigger pipeline_stages_touch before update on pipeline_stages
-  for each row execute function public.touch_record();
---> statement-breakpoint
+create trigger pipeline_stages_touch before update on pipeline_stages for each row execute function public.touch_record();
+
 create table products (
-  organization_id uuid not null,
-  id uuid not null,
-  created_at timestamptz(3) default now() not null,
-  updated_at timestamptz(3) default now() not null,
-  archived_at timestamptz(3),
+  organization_id uuid not null, id uuid not null,
+  created_at timestamptz(3) default now() not null, updated_at timestamptz(3) default now() not null, archived_at timestamptz(3),
   type text not null,
   status text not null,
   pricing_mode text not null,
   budget_tier text,
-  capacity_min integer,
-  capacity_max integer,
+  capacity_min integer, capacity_max integer,
   currency text,
-  duration_days integer,
-  duration_hours double precision,
-  from_price numeric,
-  price_max numeric,
-  price_basis text,
-  valid_from text,
-  valid_until text,
+  duration_days integer, duration_hours double precision,
+  from_price numeric, price_max numeric, price_basis text,
+  valid_from text, valid_until text,
   external_reference_code text,
-  operator text,
-  cover_image text,
+  operator text, cover_image text,
   title text not null,
   destinations text[] default '{}'::text[] not null,
-  includes text[] default '{}'::text[] not null,
-  excludes text[] default '{}'::text[] not null,
+  includes text[] default '{}'::text[] not null, excludes text[] default '{}'::text[] not null,
   gallery text[] default '{}'::text[] not null,
   variants json default '[]'::json not null,
-  short_description text,
-  special_conditions text,
-  description text,
+  short_description text, special_conditions text, description text,
   constraint products_pkey primary key (organization_id, id),
   constraint products_organization_fkey foreign key (organization_id) references organizations (id)
 );
---> statement-breakpoint
 create index products_live_idx on products (organization_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
---> statement-breakpoint
 create index products_created_idx on products (organization_id, created_at, updated_at, id) where archived_at is null;
---> statement-breakpoint
 create index products_status_idx on products (organization_id, status, updated_at desc nulls last, id desc nulls last, type, budget_tier) where archived_at is null;
---> statement-breakpoint
 create index products_type_idx on products (organization_id, type, updated_at desc nulls last, id desc nulls last, budget_tier) where archived_at is null;
---> statement-breakpoint
 create index products_budget_tier_idx on products (organization_id, budget_tier, updated_at desc nulls last, id desc nulls last) where archived_at is null;
---> statement-breakpoint
 create index products_external_reference_code_idx on products (organization_id, external_reference_code, updated_at desc nulls last, id desc nulls last) where archived_at is null and external_reference_code is not null;
---> statement-breakpoint
 create index products_archived_idx on products (organization_id, archived_at desc nulls last, id desc nulls last) where archived_at is not null;
---> statement-breakpoint
 create index products_due_idx on products (archived_at, organization_id, id) where archived_at is not null;
---> statement-breakpoint
-create trigger products_touch before update on products
-  for each row execute function public.touch_record();
+create trigger products_touch before update on products for each row execute function public.touch_record();
 --> statement-breakpoint
 -- JSON has at most six bytes for one: with 16 KiB in the longest columns, no product can be too large, and none is rendered.
 create function public.bound_product() returns trigger language plpgsql as $$
@@ -211,13 +150,10 @@ begin
   return new;
 end $$;
 --> statement-breakpoint
-create trigger products_size before insert or update on products
-  for each row execute function public.bound_product();
---> statement-breakpoint
+create trigger products_size before insert or update on products for each row execute function public.bound_product();
+
 create table searchable_products (
-  organization_id uuid not null,
-  id uuid not null,
-  search text not null,
+  organization_id uuid not null, id uuid not null, search text not null,
   type text not null,
   status text not null,
   budget_tier text,
@@ -225,7 +161,6 @@ create table searchable_products (
   destinations text[] default '{}'::text[] not null,
   constraint searchable_products_pkey primary key (organization_id, id)
 );
---> statement-breakpoint
 create index searchable_products_search_idx on searchable_products using gin (organization_id, destinations, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
 --> statement-breakpoint
 -- U+001F separates the texts: no search matches across two of them. The function compares the texts, because PostgreSQL plans the
@@ -254,19 +189,14 @@ end $$;
 create trigger products_derive after insert or delete
   or update of title, short_description, description, destinations, type, status, budget_tier, external_reference_code, archived_at on products
   for each row execute function public.derive_from_product();
---> statement-breakpoint
+
 create table customers (
-  organization_id uuid not null,
-  id uuid not null,
-  created_at timestamptz(3) default now() not null,
-  updated_at timestamptz(3) default now() not null,
-  archived_at timestamptz(3),
+  organization_id uuid not null, id uuid not null,
+  created_at timestamptz(3) default now() not null, updated_at timestamptz(3) default now() not null, archived_at timestamptz(3),
   merged_into uuid,
   preferred_language text,
-  first_name text,
-  last_name text,
-  city text,
-  country text,
+  first_name text, last_name text,
+  city text, country text,
   tags text[] default '{}'::text[] not null,
   contacts json default '[]'::json not null,
   contact_keys text[] default '{}'::text[] not null,
@@ -276,27 +206,17 @@ create table customers (
   constraint customers_organization_fkey foreign key (organization_id) references organizations (id),
   constraint customers_merged_into_fkey foreign key (organization_id, merged_into) references customers (organization_id, id) on delete cascade
 );
---> statement-breakpoint
 create index customers_live_idx on customers (organization_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
---> statement-breakpoint
 create index customers_created_idx on customers (organization_id, created_at, updated_at, id) where archived_at is null;
---> statement-breakpoint
 create index customers_archived_idx on customers (organization_id, archived_at desc nulls last, id desc nulls last) where archived_at is not null;
---> statement-breakpoint
 create index customers_merged_into_idx on customers (organization_id, merged_into) where merged_into is not null;
---> statement-breakpoint
 create index customers_archived_contacts_idx on customers using gin (organization_id, contact_keys) with (fastupdate = true, gin_pending_list_limit = 512) where archived_at is not null;
---> statement-breakpoint
-create trigger customers_touch before update on customers
-  for each row execute function public.touch_record();
---> statement-breakpoint
--- The contacts of live customers. The primary key guarantees that one person is one record. No foreign key: a contact is claimed
--- before its customer is written.
+create trigger customers_touch before update on customers for each row execute function public.touch_record();
+
+-- No foreign key: a contact is claimed before its customer is written.
 create table customer_contact_keys (
   organization_id uuid not null,
-  identifier_type text not null,
-  contact_key text not null,
-  customer_id uuid not null,
+  identifier_type text not null, contact_key text not null, customer_id uuid not null,
   constraint customer_contact_keys_pkey primary key (organization_id, contact_key, identifier_type)
 );
 --> statement-breakpoint
@@ -306,7 +226,7 @@ create function public.name_contact(contacts json, place integer, id json, name 
   return coalesce(replace(contacts::text, (contacts -> place)::text, concat('{"id":', id,
     ',"identifierType":', contacts -> place -> 'identifierType', ',"identifierValue":', contacts -> place -> 'identifierValue',
     ',"displayName":', coalesce(name, 'null'), ',"phoneNumber":', contacts -> place -> 'phoneNumber', '}'))::json, contacts);
---> statement-breakpoint
+
 -- Claims the contacts of an active customer, and releases removed ones. The row is not written if another customer has one of them, or
 -- if somebody else has locked a conversation that would get the customer: who holds a contact waits for no conversation. There is no
 -- error, whose log line would have the contact. A contact that stays keeps id and name; a new or restored one gets the name of
@@ -366,13 +286,9 @@ begin
       where organization_id = organization and contact_key = substr(sent, strpos(sent, ' ') + 1)
         and identifier_type = split_part(sent, ' ', 1) and customer_id = coalesce(new.id, old.id);
     end loop;
-    if is_lost then
-      return null;
-    end if;
+    if is_lost then return null; end if;
   end if;
-  if tg_op = 'DELETE' then
-    return old;
-  end if;
+  if tg_op = 'DELETE' then return old; end if;
   if is_restored or new.contacts::text is distinct from old.contacts::text then
     for place in 0 .. cardinality(new.contact_keys) - 1 loop
       sent := new.contact_keys[place + 1];
@@ -390,9 +306,7 @@ begin
       end if;
     end loop;
     -- Another spelling of a number is the same contact.
-    if new.contacts::text = old.contacts::text then
-      new.contact_search := old.contact_search;
-    end if;
+    if new.contacts::text = old.contacts::text then new.contact_search := old.contact_search; end if;
   end if;
   return new;
 end $$;
@@ -412,16 +326,13 @@ begin
     bounded.contact_keys := '{}';
     bounded.contact_search := '';
     bytes := octet_length(row_to_json(bounded)::text);
-    if bytes > 65536 and pg_trigger_depth() > 1 then
-      return null;
-    end if;
+    if bytes > 65536 and pg_trigger_depth() > 1 then return null; end if;
     perform public.reject_above(65536, bytes, 'a customer');
   end if;
   return new;
 end $$;
 --> statement-breakpoint
-create trigger customers_size before insert or update on customers
-  for each row execute function public.bound_customer();
+create trigger customers_size before insert or update on customers for each row execute function public.bound_customer();
 --> statement-breakpoint
 -- A record that names a merged customer gets the one that it became. A merge locks its customers for update: the select waits for it,
 -- and returns the row that it wrote. An update by another trigger (depth 2) names a customer that its transaction has locked. Fires
@@ -440,25 +351,19 @@ begin
   return new;
 end $$;
 --> statement-breakpoint
--- Tombstones of erased customers, re-applied after a backup is restored.
 create table erasures (
   organization_id uuid not null,
   customer_id uuid not null,
-  erased_at timestamptz(3) default now() not null,
-  erased json not null,
-  same_contacts uuid[] not null,
+  erased_at timestamptz(3) default now() not null, erased json not null, same_contacts uuid[] not null,
   constraint erasures_pkey primary key (organization_id, customer_id),
   constraint erasures_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id) on delete cascade
 );
---> statement-breakpoint
+
 create table searchable_customers (
-  organization_id uuid not null,
-  id uuid not null,
-  search text not null,
+  organization_id uuid not null, id uuid not null, search text not null,
   tags text[] default '{}'::text[] not null,
   constraint searchable_customers_pkey primary key (organization_id, id)
 );
---> statement-breakpoint
 create index searchable_customers_search_idx on searchable_customers using gin (organization_id, tags, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
 --> statement-breakpoint
 -- First and last name are one text: a search for both finds the customer.
@@ -484,53 +389,35 @@ end $$;
 create trigger customers_derive after insert or delete
   or update of first_name, last_name, contact_search, summary, tags, archived_at on customers
   for each row execute function public.derive_from_customer();
---> statement-breakpoint
+
 create table opportunities (
-  organization_id uuid not null,
-  id uuid not null,
+  organization_id uuid not null, id uuid not null,
   title text,
   short_ref text,
   destination text,
   customer_id uuid,
   seller_member_id uuid,
-  budget_min numeric,
-  budget_max numeric,
-  budget_currency text,
-  check_in_date text,
-  nights integer,
-  passenger_count integer,
-  sales_stage text not null,
-  stage_id uuid,
+  budget_min numeric, budget_max numeric, budget_currency text,
+  check_in_date text, nights integer, passenger_count integer,
+  sales_stage text not null, stage_id uuid,
   temperature text,
   temperature_override text,
-  qualified_at timestamptz(3),
-  last_activity_at timestamptz(3),
-  created_at timestamptz(3) default now() not null,
-  updated_at timestamptz(3) default now() not null,
-  archived_at timestamptz(3),
+  qualified_at timestamptz(3), last_activity_at timestamptz(3),
+  created_at timestamptz(3) default now() not null, updated_at timestamptz(3) default now() not null, archived_at timestamptz(3),
   constraint opportunities_pkey primary key (organization_id, id),
   constraint opportunities_organization_fkey foreign key (organization_id) references organizations (id),
   constraint opportunities_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id),
   constraint opportunities_seller_member_fkey foreign key (organization_id, seller_member_id) references team_members (organization_id, id),
   constraint opportunities_stage_fkey foreign key (organization_id, stage_id) references pipeline_stages (organization_id, id)
 );
---> statement-breakpoint
 create index opportunities_live_idx on opportunities (organization_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
---> statement-breakpoint
 create index opportunities_created_idx on opportunities (organization_id, created_at, updated_at, id) where archived_at is null;
---> statement-breakpoint
 create index opportunities_sales_stage_idx on opportunities (organization_id, sales_stage, updated_at desc nulls last, id desc nulls last, stage_id) where archived_at is null;
---> statement-breakpoint
 create index opportunities_customer_idx on opportunities (organization_id, customer_id, updated_at desc nulls last, id desc nulls last) where customer_id is not null;
---> statement-breakpoint
 create index opportunities_temperature_idx on opportunities (organization_id, coalesce(temperature_override, temperature), updated_at desc nulls last, id desc nulls last, temperature_override, temperature, sales_stage, stage_id, seller_member_id) where archived_at is null;
---> statement-breakpoint
 create index opportunities_seller_idx on opportunities (organization_id, seller_member_id, updated_at desc nulls last, id desc nulls last, sales_stage, stage_id, temperature_override, temperature) where archived_at is null;
---> statement-breakpoint
 create index opportunities_archived_idx on opportunities (organization_id, archived_at desc nulls last, id desc nulls last) where archived_at is not null;
---> statement-breakpoint
 create index opportunities_no_customer_idx on opportunities (organization_id, updated_at desc nulls last, id desc nulls last) where customer_id is null and archived_at is null;
---> statement-breakpoint
 create index opportunities_of_stage_idx on opportunities (organization_id, stage_id, updated_at desc nulls last, id desc nulls last, sales_stage, seller_member_id, temperature_override, temperature) where archived_at is null;
 --> statement-breakpoint
 -- A stage that is set without qualified_at sets it; once in the pipeline, null does not clear it. Fires before opportunities_touch.
@@ -542,20 +429,14 @@ end $$;
 --> statement-breakpoint
 create trigger opportunities_qualify before insert or update on opportunities
   for each row when (new.stage_id is not null and new.qualified_at is null) execute function public.date_qualification();
---> statement-breakpoint
-create trigger opportunities_touch before update on opportunities
-  for each row execute function public.touch_record();
---> statement-breakpoint
+create trigger opportunities_touch before update on opportunities for each row execute function public.touch_record();
 create trigger opportunities_customer before insert or update of customer_id on opportunities
   for each row execute function public.follow_merge();
---> statement-breakpoint
+
 create table searchable_opportunities (
-  organization_id uuid not null,
-  id uuid not null,
-  search text not null,
+  organization_id uuid not null, id uuid not null, search text not null,
   constraint searchable_opportunities_pkey primary key (organization_id, id)
 );
---> statement-breakpoint
 create index searchable_opportunities_search_idx on searchable_opportunities using gin (organization_id, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
 --> statement-breakpoint
 create function public.derive_from_opportunity() returns trigger language plpgsql as $$
@@ -581,57 +462,35 @@ end $$;
 create trigger opportunities_derive after insert or delete
   or update of title, short_ref, destination, sales_stage, archived_at on opportunities
   for each row execute function public.derive_from_opportunity();
---> statement-breakpoint
--- Threads. Lists show the newest thread of a chain, which no other thread continues.
+
 create table conversations (
-  organization_id uuid not null,
-  id uuid not null,
+  organization_id uuid not null, id uuid not null,
   channel text not null,
   contact text not null,
   contact_name text,
   contact_key text,
   customer_id uuid,
-  activity_state text,
-  controlled_by text,
-  language text,
-  rotated_from uuid,
-  continued_by uuid,
-  chain_id uuid not null,
-  message_count integer default 0 not null,
-  last_message_at timestamptz(3),
-  created_at timestamptz(3) default now() not null,
-  updated_at timestamptz(3) default now() not null,
+  activity_state text, controlled_by text, language text,
+  rotated_from uuid, continued_by uuid, chain_id uuid not null,
+  message_count integer default 0 not null, last_message_at timestamptz(3),
+  created_at timestamptz(3) default now() not null, updated_at timestamptz(3) default now() not null,
   constraint conversations_pkey primary key (organization_id, id),
   constraint conversations_organization_fkey foreign key (organization_id) references organizations (id),
   constraint conversations_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id),
   constraint conversations_rotated_from_fkey foreign key (organization_id, rotated_from) references conversations (organization_id, id)
 );
---> statement-breakpoint
 create unique index conversations_rotated_from_key on conversations (organization_id, rotated_from) where rotated_from is not null;
---> statement-breakpoint
 create index conversations_contact_idx on conversations (organization_id, contact_key, channel, created_at desc nulls last, id desc nulls last) where contact_key is not null;
---> statement-breakpoint
 create index conversations_chain_idx on conversations (organization_id, chain_id);
---> statement-breakpoint
 create index conversations_customer_idx on conversations (organization_id, customer_id, chain_id) where customer_id is not null;
---> statement-breakpoint
 create index conversations_newest_idx on conversations (organization_id, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
---> statement-breakpoint
 create index conversations_created_idx on conversations (organization_id, created_at, last_message_at, id) where continued_by is null;
---> statement-breakpoint
 create index conversations_updated_idx on conversations (organization_id, updated_at, last_message_at, id) where continued_by is null;
---> statement-breakpoint
 create index conversations_channel_idx on conversations (organization_id, channel, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
---> statement-breakpoint
 create index conversations_activity_state_idx on conversations (organization_id, activity_state, last_message_at desc nulls last, id desc nulls last, channel) where continued_by is null;
---> statement-breakpoint
 create index conversations_controlled_by_idx on conversations (organization_id, controlled_by, last_message_at desc nulls last, id desc nulls last, channel) where continued_by is null;
---> statement-breakpoint
 create index conversations_no_customer_idx on conversations (organization_id, last_message_at desc nulls last, id desc nulls last) where customer_id is null and continued_by is null;
---> statement-breakpoint
-create trigger conversations_touch before update on conversations
-  for each row execute function public.touch_record();
---> statement-breakpoint
+create trigger conversations_touch before update on conversations for each row execute function public.touch_record();
 create trigger conversations_customer before insert or update of customer_id, channel, contact_key on conversations
   for each row execute function public.follow_merge();
 --> statement-breakpoint
@@ -732,15 +591,12 @@ end $$;
 --> statement-breakpoint
 create trigger customers_link after insert or update of contact_keys, archived_at on customers
   for each row execute function public.link_conversations();
---> statement-breakpoint
+
 create table searchable_conversations (
-  organization_id uuid not null,
-  id uuid not null,
-  search text not null,
+  organization_id uuid not null, id uuid not null, search text not null,
   chain_id uuid not null,
   constraint searchable_conversations_pkey primary key (organization_id, id)
 );
---> statement-breakpoint
 create index searchable_conversations_search_idx on searchable_conversations using gin (organization_id, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
 --> statement-breakpoint
 create function public.derive_from_conversation() returns trigger language plpgsql as $$
@@ -764,11 +620,9 @@ end $$;
 create trigger conversations_derive after insert or delete
   or update of contact_name, contact, chain_id, continued_by on conversations
   for each row execute function public.derive_from_conversation();
---> statement-breakpoint
+
 create table whatsapp_messages (
-  organization_id uuid not null,
-  conversation_id uuid not null,
-  id uuid not null,
+  organization_id uuid not null, conversation_id uuid not null, id uuid not null,
   content text not null,
   direction text not null,
   message_type text not null,
@@ -783,29 +637,21 @@ create table whatsapp_messages (
   constraint whatsapp_messages_pkey primary key (organization_id, conversation_id, id),
   constraint whatsapp_messages_conversation_fkey foreign key (organization_id, conversation_id) references conversations (organization_id, id)
 );
---> statement-breakpoint
 create index whatsapp_messages_transcript_idx on whatsapp_messages (organization_id, conversation_id, created_at desc nulls last, arrival desc nulls last);
---> statement-breakpoint
 create index whatsapp_messages_provider_idx on whatsapp_messages (organization_id, provider_message_id) where provider_message_id is not null;
---> statement-breakpoint
--- Messages of conversations on every channel except whatsapp.
+
 create table channel_messages (
-  organization_id uuid not null,
-  conversation_id uuid not null,
-  id uuid not null,
+  organization_id uuid not null, conversation_id uuid not null, id uuid not null,
   content text not null,
   direction text not null,
   message_type text not null,
   sender_name text,
   created_at timestamptz(3) default now() not null,
   arrival bigint not null,
-  provider_name text,
-  external_id text,
-  subject text,
+  provider_name text, external_id text, subject text,
   constraint channel_messages_pkey primary key (organization_id, conversation_id, id),
   constraint channel_messages_conversation_fkey foreign key (organization_id, conversation_id) references conversations (organization_id, id)
 );
---> statement-breakpoint
 create index channel_messages_transcript_idx on channel_messages (organization_id, conversation_id, created_at desc nulls last, arrival desc nulls last);
 --> statement-breakpoint
 create function public.bound_message() returns trigger language plpgsql as $$
@@ -816,7 +662,6 @@ end $$;
 --> statement-breakpoint
 create trigger whatsapp_messages_size before insert or update of content on whatsapp_messages
   for each row when (octet_length(new.content) > 10922) execute function public.bound_message();
---> statement-breakpoint
 create trigger channel_messages_size before insert or update of content on channel_messages
   for each row when (octet_length(new.content) > 10922) execute function public.bound_message();
 --> statement-breakpoint
@@ -835,9 +680,7 @@ begin
   perform from public.conversations where organization_id = organization and id = chain for no key update;
   select case when channel = 'whatsapp' then 'whatsapp' else 'others' end into store
   from public.conversations where organization_id = organization and id = conversation for no key update;
-  if store is null or store <> all (stores) then
-    return;
-  end if;
+  if store is null or store <> all (stores) then return; end if;
   arrived := extract(epoch from clock_timestamp()) * 1e9;
   if store = 'whatsapp' then
     with written as (
@@ -887,8 +730,7 @@ begin
 end $$;
 --> statement-breakpoint
 create table quotes (
-  organization_id uuid not null,
-  id uuid not null,
+  organization_id uuid not null, id uuid not null,
   opportunity_id uuid not null,
   title text not null,
   status text not null,
@@ -897,37 +739,22 @@ create table quotes (
   price numeric,
   currency text,
   token text not null,
-  open_count integer default 0 not null,
-  first_opened_at timestamptz(3),
-  last_opened_at timestamptz(3),
-  published_at timestamptz(3),
-  created_at timestamptz(3) default now() not null,
-  updated_at timestamptz(3) default now() not null,
-  archived_at timestamptz(3),
+  open_count integer default 0 not null, first_opened_at timestamptz(3), last_opened_at timestamptz(3), published_at timestamptz(3),
+  created_at timestamptz(3) default now() not null, updated_at timestamptz(3) default now() not null, archived_at timestamptz(3),
   constraint quotes_pkey primary key (organization_id, id),
   constraint quotes_organization_fkey foreign key (organization_id) references organizations (id),
   constraint quotes_opportunity_fkey foreign key (organization_id, opportunity_id) references opportunities (organization_id, id),
   constraint quotes_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id)
 );
---> statement-breakpoint
 create unique index quotes_token_key on quotes (organization_id, token);
---> statement-breakpoint
 create index quotes_live_idx on quotes (organization_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
---> statement-breakpoint
 create index quotes_created_idx on quotes (organization_id, created_at, updated_at, id) where archived_at is null;
---> statement-breakpoint
 create index quotes_status_idx on quotes (organization_id, status, updated_at desc nulls last, id desc nulls last) where archived_at is null;
---> statement-breakpoint
 create index quotes_opportunity_idx on quotes (organization_id, opportunity_id, updated_at desc nulls last, id desc nulls last);
---> statement-breakpoint
 create index quotes_customer_idx on quotes (organization_id, customer_id, updated_at desc nulls last, id desc nulls last) where customer_id is not null;
---> statement-breakpoint
 create index quotes_archived_idx on quotes (organization_id, archived_at desc nulls last, id desc nulls last) where archived_at is not null;
---> statement-breakpoint
 create index quotes_token_idx on quotes (token);
---> statement-breakpoint
 create index quotes_no_customer_idx on quotes (organization_id, updated_at desc nulls last, id desc nulls last) where customer_id is null and archived_at is null;
---> statement-breakpoint
 create index quotes_opened_idx on quotes (organization_id, (open_count > 0), updated_at desc nulls last, id desc nulls last, open_count, status) where archived_at is null;
 --> statement-breakpoint
 -- Sets published_at when a quote is published without it, and keeps it afterwards. Fires before quotes_touch, by its name.
@@ -939,9 +766,7 @@ end $$;
 --> statement-breakpoint
 create trigger quotes_publish before insert or update on quotes
   for each row when (new.published_at is null) execute function public.date_publication();
---> statement-breakpoint
-create trigger quotes_touch before update on quotes
-  for each row execute function public.touch_record();
+create trigger quotes_touch before update on quotes for each row execute function public.touch_record();
 --> statement-breakpoint
 -- A quote's customer is that of its opportunity. The lock keeps a change of the opportunity waiting, which then finds the quote.
 create function public.follow_opportunity() returns trigger language plpgsql as $$
@@ -955,14 +780,11 @@ end $$;
 --> statement-breakpoint
 create trigger quotes_customer before insert or update of opportunity_id on quotes
   for each row execute function public.follow_opportunity();
---> statement-breakpoint
+
 create table searchable_quotes (
-  organization_id uuid not null,
-  id uuid not null,
-  search text not null,
+  organization_id uuid not null, id uuid not null, search text not null,
   constraint searchable_quotes_pkey primary key (organization_id, id)
 );
---> statement-breakpoint
 create index searchable_quotes_search_idx on searchable_quotes using gin (organization_id, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
 --> statement-breakpoint
 create function public.derive_from_quote() returns trigger language plpgsql as $$
@@ -984,8 +806,7 @@ begin
 end $$;
 --> statement-breakpoint
 create trigger quotes_derive after insert or delete
-  or update of title, destination, status, archived_at on quotes
-  for each row execute function public.derive_from_quote();
+  or update of title, destination, status, archived_at on quotes for each row execute function public.derive_from_quote();
 --> statement-breakpoint
 -- The other direction: a change of the opportunity's customer changes its quotes.
 create function public.pass_customer_to_quotes() returns trigger language plpgsql as $$
@@ -999,43 +820,30 @@ end $$;
 --> statement-breakpoint
 create trigger opportunities_quotes after update of customer_id on opportunities
   for each row execute function public.pass_customer_to_quotes();
---> statement-breakpoint
--- The files themselves are in the storage.
+
 create table quote_attachments (
-  organization_id uuid not null,
-  id uuid not null,
+  organization_id uuid not null, id uuid not null,
   quote_id uuid not null,
-  file_name text not null,
-  kind text not null,
-  mime_type text not null,
-  size_bytes bigint not null,
+  file_name text not null, kind text not null, mime_type text not null, size_bytes bigint not null,
   created_at timestamptz(3) default now() not null,
   constraint quote_attachments_pkey primary key (organization_id, id),
   constraint quote_attachments_quote_fkey foreign key (organization_id, quote_id) references quotes (organization_id, id)
 );
---> statement-breakpoint
 create index quote_attachments_quote_idx on quote_attachments (organization_id, quote_id, created_at, id);
---> statement-breakpoint
--- Totals of lists, each the sum of its slots. The total of products and of quotes is also the sum over their statuses. Opportunities
--- by sales stage have another `resource`, because nothing limits the number of stages.
+
+-- Opportunities by sales stage have another `resource`, because nothing limits the number of stages.
 create table live_counts (
   organization_id uuid not null,
-  resource text not null,
-  value text not null,
-  slot smallint not null,
-  live bigint not null,
+  resource text not null, value text not null, slot smallint not null, live bigint not null,
   constraint live_counts_pkey primary key (organization_id, resource, value, slot),
   constraint live_counts_organization_fkey foreign key (organization_id) references organizations (id)
 );
---> statement-breakpoint
--- The records that requests with an Idempotency-Key created, for a day. No foreign key: an archived record may be purged.
+
+-- No foreign key: an archived record may be purged.
 create table idempotency_keys (
   organization_id uuid not null,
-  fingerprint bytea not null,
-  body_hash bytea not null,
-  record_id uuid not null,
+  fingerprint bytea not null, body_hash bytea not null, record_id uuid not null,
   created_at timestamptz(3) default now() not null,
   constraint idempotency_keys_pkey primary key (organization_id, fingerprint)
 );
---> statement-breakpoint
 create index idempotency_keys_created_at_idx on idempotency_keys (created_at);
