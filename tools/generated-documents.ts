@@ -137,7 +137,6 @@ export async function generatedDocuments(): Promise<GeneratedDocument[]> {
   const document = await documentOf(await describedApp());
   const dashboard = await documentOf(await describedDashboardApp());
   const published = codesIn(document);
-  const ofV1 = errorCodes.filter((code) => published.includes(code));
   return [
     { path: 'openapi/openapi.json', render: () => `${JSON.stringify(document, null, 2)}\n` },
     { path: 'openapi/dashboard.json', render: () => `${JSON.stringify(dashboard, null, 2)}\n` },
@@ -149,8 +148,7 @@ export async function generatedDocuments(): Promise<GeneratedDocument[]> {
       configuration: configurationTable(),
       tables: tablesTable(),
       picture: tablesDiagram(),
-      codes: codesTable(ofV1),
-      'dashboard-codes': codesTable(errorCodes.filter((code) => !ofV1.includes(code))),
+      codes: codesTable(errorCodes.filter((code) => published.includes(code))),
     }),
   ];
 }
