@@ -379,12 +379,8 @@ export type Filter = {
   sent?: string;
   /** A value that records of the data set in test/support/dataset.ts have, for the query plans. */
   loaded: string;
-  /** So few records match that reading their rows costs nothing. */
-  isSelective?: boolean;
   /** No body has the field: the test of the resource states what the filter finds. */
   isDerived?: boolean;
-  /** Its index finds the records, but in no order. */
-  isUnordered?: boolean;
 };
 
 export type List = {
@@ -418,7 +414,7 @@ export const REFERENCES: Record<string, (agency: Agency, word: string) => Promis
 };
 
 const LARGE = 1;
-const ofCustomer: Filter = { loaded: recordId('customer', LARGE, 7), isSelective: true };
+const ofCustomer: Filter = { loaded: recordId('customer', LARGE, 7) };
 
 /** Parameters that do not compare one field with a value: test/finding.test.ts, test/keys/api-keys.test.ts. */
 export const FINDING = ['active', 'contact', 'contactType', 'ids', 'mergedInto', 'token', 'userId'];
@@ -438,9 +434,8 @@ const LISTED: Record<string, Partial<List>> = {
         field: 'destinations',
         values: [['x', 'Torres del Paine'], ['Playa']],
         loaded: 'Torres del Paine',
-        isUnordered: true,
       },
-      externalReferenceCode: { values: ['Ref%08', 'Ref%09'], loaded: 'REF-5', isSelective: true },
+      externalReferenceCode: { values: ['Ref%08', 'Ref%09'], loaded: 'REF-5' },
       status: { values: ['active', 'paused'], loaded: 'active' },
       type: { values: ['package', 'custom'], loaded: 'package' },
     },
@@ -453,7 +448,6 @@ const LISTED: Record<string, Partial<List>> = {
         field: 'tags',
         values: [['x', 'Luna de miel'], ['Playa']],
         loaded: 'luna de miel',
-        isUnordered: true,
       },
     },
     searched: { firstName: 'name', lastName: 'name', summary: 'the summary', contacts: 'any contact' },
@@ -485,7 +479,7 @@ const LISTED: Record<string, Partial<List>> = {
     filters: {
       customerId: { ...ofCustomer, isDerived: true },
       opened: { field: 'openCount', values: [2, 0], sent: 'true', loaded: 'true' },
-      opportunityId: { loaded: recordId('opportunity', LARGE, 5), isSelective: true },
+      opportunityId: { loaded: recordId('opportunity', LARGE, 5) },
       status: { values: ['draft', 'published'], loaded: 'published' },
     },
     searched: { title: 'title', destination: 'destination' },
