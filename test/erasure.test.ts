@@ -428,6 +428,25 @@ test('an erasure that fails halfway changes nothing', async () => {
   expect(await dashboard.stored(agency)).toEqual(before);
 });
 
+test('an erasure whose connection PostgreSQL ends midway changes nothing, and the same call erases all', async () => {
+  const agency = await service.agency();
+  const { customerId } = await createPerson(agency);
+  const before = await dashboard.stored(agency);
+  const release = await hold(service.ownerUrl, 'lock table erasures in access exclusive mode');
+  const erasing = dashboard.of(agency).post(`/customers/${customerId}/erase`);
+  await expect
+    .poll(() =>
+      service.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%erasures%'`),
+    )
+    .toHaveLength(1);
+  await release();
+  expect((await erasing).status).toBe(503);
+  expect(await dashboard.stored(agency)).toEqual(before);
+  expect((await dashboard.of(agency).post(`/customers/${customerId}/erase`)).status).toBe(200);
+  expect(await left(agency)).toEqual([]);
+});
+
 test('the list that docs/operating.md saves beside a backup has the ids of erased customers, and erases them again after a restore', async () => {
   const manual = readFileSync('docs/operating.md', 'utf8');
   const [, query = ''] = /-c '(select organization_id, customer_id from erasures [^']+)'/.exec(manual) ?? [];

@@ -303,7 +303,7 @@ describe('arguments', () => {
   });
 });
 
-test('a result above 1 MiB is an error that says what to do; `fields` are cut from any page', async () => {
+test('a result above 1 MiB, or above 4 MiB before its fields were cut, is an error that says what to do', async () => {
   const { agency, client } = await agent();
   const hostile = 'x\\"]}{[,\\\\" '.repeat(4_000);
   for (let index = 0; index < 18; index += 1)
@@ -314,7 +314,8 @@ test('a result above 1 MiB is an error that says what to do; `fields` are cut fr
     });
   const error = {
     code: 'VALIDATION_FAILED',
-    message: 'The result would be larger than 1 MiB. Use a lower `limit`, or name fewer `fields`.',
+    message:
+      'The result would be larger than 1 MiB, or 4 MiB before its `fields` were cut. Use a lower `limit`, or name fewer `fields`.',
   };
   for (const args of [{}, { fields: ['description'] }])
     expect(await call(client, 'listCatalogProducts', args)).toEqual({ isError: true, body: { error } });
@@ -330,10 +331,16 @@ test('a result above 1 MiB is an error that says what to do; `fields` are cut fr
   const chat = await conversation(agency);
   for (let index = 0; index < 20; index += 1)
     await message(agency, chat.id, { content: '🌴'.repeat(15_000) });
-  const transcript = { conversationId: chat.id, fields: ['direction'] };
+  const transcript = { conversationId: chat.id, fields: ['direction'], limit: 20 };
   expect((await call(client, 'getConversationTranscript', transcript)).body.data).toEqual(
     Array(20).fill({ direction: 'inbound' }),
   );
+  for (let index = 0; index < 60; index += 1)
+    await message(agency, chat.id, { content: '🌴'.repeat(16_000) });
+  expect(await call(client, 'getConversationTranscript', { ...transcript, limit: 80 })).toEqual({
+    isError: true,
+    body: { error },
+  });
 });
 
 describe('a call', () => {

@@ -124,14 +124,25 @@ beforeAll(async () => {
   return () => database.drop();
 }, 600_000);
 
-type Kind = 'headers' | 'products' | 'customers' | 'transcript' | 'dashboard' | 'export' | 'mcp' | 'fields';
+const KINDS = [
+  'headers',
+  'products',
+  'customers',
+  'transcript',
+  'dashboard',
+  'export',
+  'mcp',
+  'fields',
+  'fields of a transcript',
+] as const;
+type Kind = (typeof KINDS)[number];
 
 /** What one request of this kind asks for, of an agency. */
 function requestOf(kind: Kind, { id, key, customerId, conversationId }: Large) {
   const organization = `/dashboard/v1/organizations/${id}`;
   const auth = { authorization: `Bearer ${key}` };
   const internal = { authorization: `Bearer ${TOKEN}` };
-  const call = (args: object) => ({
+  const call = (name: string, args: object) => ({
     path: '/mcp',
     method: 'POST',
     headers: { ...auth, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
@@ -139,7 +150,7 @@ function requestOf(kind: Kind, { id, key, customerId, conversationId }: Large) {
       jsonrpc: '2.0',
       id: 1,
       method: 'tools/call',
-      params: { name: 'listCatalogProducts', arguments: { limit: 100, ...args } },
+      params: { name, arguments: args },
     }),
   });
   switch (kind) {
@@ -159,9 +170,11 @@ function requestOf(kind: Kind, { id, key, customerId, conversationId }: Large) {
     case 'export':
       return { path: `${organization}/customers/${customerId}/export`, headers: internal };
     case 'fields':
-      return call({ fields: ['id', 'title'] });
+      return call('listCatalogProducts', { limit: 100, fields: ['id', 'title'] });
+    case 'fields of a transcript':
+      return call('getConversationTranscript', { conversationId, limit: 200, fields: ['id', 'content'] });
     case 'mcp':
-      return call({});
+      return call('listCatalogProducts', { limit: 100 });
   }
 }
 
@@ -252,16 +265,6 @@ async function endure(kind: Kind, reading: Reading, of: Large[], count: number) 
   };
 }
 
-const KINDS: Kind[] = [
-  'headers',
-  'products',
-  'customers',
-  'transcript',
-  'dashboard',
-  'export',
-  'mcp',
-  'fields',
-];
 const only = process.env.ONLY?.split(',');
 
 describe(`in ${LIMIT_MIB} MiB, nobody else notices the largest responses of`, () => {
