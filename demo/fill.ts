@@ -1,7 +1,7 @@
 import { MAX_LIMIT } from '../src/contract/fields.ts';
 import { type Database, type OrganizationScope, parseJson, scopeTo } from '../src/db/index.ts';
 import type { FileStorage } from '../src/files/storage.ts';
-import { clearOrganization, hasRecords } from '../src/organizations/repository.ts';
+import { clearOrganization, hasRecords } from '../src/organizations/purge.repository.ts';
 import { listTeamMembers } from '../src/team/repository.ts';
 import { fillAgency } from './load.ts';
 import { demoRecords } from './records.ts';

@@ -93,7 +93,7 @@ const defined = defineRecord(opportunityRecordView, {
 
 const { stageId, budgetCurrency, budgetMin, budgetMax } = opportunities;
 
-const sumStatement = statementsBySet((entries: readonly string[], isUnlisted) =>
+const sumStatement = statementsBySet((entries) =>
   unprepared(
     nameOfParts(['opportunities.summary', ...entries]),
     () => sql<{ body: Json<OpportunityTotal> }>`
@@ -107,7 +107,6 @@ const sumStatement = statementsBySet((entries: readonly string[], isUnlisted) =>
         from ${opportunities} where ${matching(activeOpportunities, filters, entries).where}
         group by ${stageId}, ${budgetCurrency}) summed
       group by stage_id order by stage_id) item`,
-    { isUnlisted },
   ),
 );
 

@@ -1,13 +1,15 @@
-import { and, eq, getTableName, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableName, isNotNull, isNull, sql } from 'drizzle-orm';
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import {
+  apiKeys,
   columns,
   conversations,
+  idempotencyKeys,
   inOrder,
   isDerived,
   isoTime,
   liveCounts,
-  type Owned,
+  type OrganizationScope,
   ofOrganization,
   organizations,
   owned,
@@ -47,30 +49,30 @@ export async function claimOrganizations(db: Queries): Promise<ClaimedOrganizati
   return db.read(claimedStatement, {});
 }
 
-type Batch = { organizationId: string; limit: number };
+type Batch = { organizationId: string; limit: number | null };
 
 /** A thread that another one continues cannot be deleted before it. */
 const { organizationId, id: thread } = conversations;
 const isContinued = sql`exists (select from conversations as next
   where next.organization_id = ${organizationId} and next.rotated_from = ${thread})`;
 
-function defineBatch(table: Owned) {
+/** Rows go before those that they refer to; derived ones go with them. */
+const tables = inOrder(owned.filter((table) => !isDerived(table)));
+
+const batches = tables.map((table) => {
   const name = getTableName(table);
   const key = sql.join(getTableConfig(table).primaryKeys[0]?.columns ?? [], sql`, `);
+  const isFree = table === conversations ? sql`not ${isContinued}` : undefined;
   const statement = unprepared(`organizations.purge_${name}`, ($: Params<Batch>) => {
     const isOwned = ofOrganization(table, $);
-    const isFree: SQL | undefined = table === conversations ? sql`not ${isContinued}` : undefined;
     const keys = sql`select ${key} from ${table} where ${and(isOwned, isFree)} limit ${$.limit}`;
     return qb
       .delete(table)
       .where(and(isOwned, sql`(${key}) in (${keys})`))
       .returning(columns({ isDeleted: sql<boolean>`true` }));
   });
-  return { name, statement };
-}
-
-/** Rows go before those that they refer to; derived ones go with them. */
-const batches = inOrder(owned.filter((table) => !isDerived(table))).map(defineBatch);
+  return { table, name, statement };
+});
 
 /**
  * Deletes the rows of a claimed organization. Each batch commits, so an interrupted run resumes.
@@ -92,12 +94,38 @@ export async function purgeRows(
   return true;
 }
 
+/** Deletes all records and idempotency keys of the organization, but not its API keys, at once. */
+export const clearOrganization = ({ db, organizationId }: OrganizationScope): Promise<void> =>
+  db.transaction(async ({ write }) => {
+    for (const { statement } of batches.filter(({ table }) => table !== apiKeys)) {
+      let rows: unknown[];
+      do rows = await write(statement, { organizationId, limit: null });
+      while (rows.length > 0);
+    }
+  });
+
+const hasRecordsStatement = unprepared(
+  'organizations.has_records',
+  ($: Params<{ organizationId: string }>) => {
+    const parts = tables
+      .filter((table) => table !== apiKeys && table !== idempotencyKeys)
+      .map((table) => sql`exists (select from ${table} where ${ofOrganization(table, $)})`);
+    return sql<{ found: boolean }>`select ${sql.join(parts, sql` or `)} as found`;
+  },
+);
+
+/** Whether the organization has any record, archived or not. */
+export async function hasRecords({ db, organizationId }: OrganizationScope): Promise<boolean> {
+  const [row] = await db.read(hasRecordsStatement, { organizationId });
+  return row?.found === true;
+}
+
 const removeCountsStatement = unprepared(
   'organizations.purge_live_counts',
   ($: Params<{ organizationId: string }>) => qb.delete(liveCounts).where(ofOrganization(liveCounts, $)),
 );
 
-const recordStatement = unprepared('organizations.record_purge', ($: Params<ClaimedOrganization>) =>
+const saveTombstoneStatement = unprepared('organizations.save_tombstone', ($: Params<ClaimedOrganization>) =>
   qb.insert(purgedOrganizations).values({ id: $.id, closedAt: $.closedAt }).onConflictDoNothing(),
 );
 
@@ -109,7 +137,7 @@ const removeStatement = unprepared('organizations.remove', ($: Params<{ id: stri
 export async function removeOrganization(db: Queries, organization: ClaimedOrganization): Promise<void> {
   await db.transaction(async ({ write }) => {
     await write(removeCountsStatement, { organizationId: organization.id });
-    await write(recordStatement, organization);
+    await write(saveTombstoneStatement, organization);
     await write(removeStatement, organization);
   });
 }

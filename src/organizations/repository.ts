@@ -1,16 +1,12 @@
-import { and, eq, getTableName, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
 import {
-  apiKeys,
   type Caller,
   columns,
   type Database,
   type Fields,
   fieldsOf,
-  idempotencyKeys,
-  inOrder,
-  isDerived,
   isId,
   isoTime,
   type Json,
@@ -19,9 +15,7 @@ import {
   jsonRow,
   newId,
   type OrganizationScope,
-  ofOrganization,
   organizations,
-  owned,
   type Page,
   type PageJson,
   type Params,
@@ -211,38 +205,4 @@ export async function listOrganizations(
   const [row] = await db.read(listStatement, { ...page, query: query ?? null, userId: userId ?? null });
   if (!row) throw new Error('Listing organizations returned no row.');
   return Object.assign(jsonOf<Page<Organization>>(row.text), { total: row.total });
-}
-
-/** Children before parents. */
-const RECORDS = inOrder(
-  owned.filter((table) => !isDerived(table) && table !== apiKeys && table !== idempotencyKeys),
-);
-
-const hasRecordsStatement = unprepared(
-  'organizations.has_records',
-  ($: Params<{ organizationId: string }>) => {
-    const parts = RECORDS.map(
-      (table) => sql`exists (select from ${table} where ${ofOrganization(table, $)})`,
-    );
-    return sql<{ found: boolean }>`select ${sql.join(parts, sql` or `)} as found`;
-  },
-);
-
-/** Whether the organization has any record, archived or not. */
-export async function hasRecords({ db, organizationId }: OrganizationScope): Promise<boolean> {
-  const [row] = await db.read(hasRecordsStatement, { organizationId });
-  return row?.found === true;
-}
-
-const clearStatements = [...RECORDS, idempotencyKeys].map((table) =>
-  unprepared(`organizations.clear_${getTableName(table)}`, ($: Params<{ organizationId: string }>) =>
-    qb.delete(table).where(ofOrganization(table, $)),
-  ),
-);
-
-/** Deletes all records and idempotency keys of the organization, but not its API keys. */
-export async function clearOrganization({ db, organizationId }: OrganizationScope): Promise<void> {
-  await db.transaction(async ({ write }) => {
-    for (const statement of clearStatements) await write(statement, { organizationId });
-  });
 }

@@ -18,6 +18,7 @@ import {
   inTransaction,
   isFirstThread,
   isId,
+  isVisible,
   type Json,
   keyIs,
   lockRows,
@@ -27,7 +28,6 @@ import {
   type Params,
   parseJson,
   qb,
-  recordIs,
   type TenantTable,
   unprepared,
 } from '../db/index.ts';
@@ -116,7 +116,7 @@ const mergeStatement = unprepared(
     update ${customers} set (${columnList(customerColumns)}) = (
       select ${sql.join(merged, sql`, `)} from ${customers} as ${other}
       where ${ofOrganization(other, $)} and ${other.id} = ${$.from})
-    where ${recordIs(activeCustomers, $)}
+    where ${isVisible(activeCustomers, $)}
     returning cardinality(${customers.contactKeys}) as contacts, cardinality(${customers.tags}) as tags,
       coalesce(char_length(${customers.summary}), 0) as summary`,
 );

@@ -9,6 +9,7 @@ import {
   inTransaction,
   isId,
   isoTime,
+  isVisible,
   type Json,
   keyIs,
   nowInMs,
@@ -25,7 +26,6 @@ import {
   quotes,
   type RecordKey,
   type Resource,
-  recordIs,
   recordNotFound,
   toJson,
   writeOnce,
@@ -59,7 +59,7 @@ function defineAttachments(name: string, view: Resource) {
     return qb
       .select(columns({ attachments, now: nowInMs }))
       .from(quotes)
-      .where(recordIs(view, $));
+      .where(isVisible(view, $));
   };
   const statement = prepared(name, compose, { isShort: true });
   return async (scope: OrganizationScope, id: string, links: FileLinks): Promise<QuoteAttachment[]> => {
@@ -176,7 +176,7 @@ const touchStatement = prepared('quotes.touch', ($: Params<RecordKey>) =>
   qb
     .update(quotes)
     .set({ updatedAt: sql`${quotes.updatedAt} + interval '1 ms'` })
-    .where(recordIs(activeQuotes, $))
+    .where(isVisible(activeQuotes, $))
     .returning(columns({ id: quotes.id })),
 );
 

@@ -20,6 +20,7 @@ import {
   fieldsOf,
   inTransaction,
   isId,
+  isVisible,
   type Json,
   keyIs,
   lockRows,
@@ -36,7 +37,6 @@ import {
   qb,
   quotes,
   type RecordKey,
-  recordIs,
   recordNotFound,
   returningJson,
   searchableQuotes,
@@ -178,7 +178,7 @@ const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt:
         firstOpenedAt: sql`least(${quotes.firstOpenedAt}, coalesce(${$.openedAt}::timestamptz, now()))`,
         lastOpenedAt: sql`greatest(${quotes.lastOpenedAt}, coalesce(${$.openedAt}::timestamptz, now()))`,
       })
-      .where(and(recordIs(activeQuotes, $), eq(quotes.status, 'published'), not(isOfErased))),
+      .where(and(isVisible(activeQuotes, $), eq(quotes.status, 'published'), not(isOfErased))),
   ),
 );
 

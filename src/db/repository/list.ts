@@ -112,7 +112,7 @@ export function defineList<T, Query extends z.ZodObject>(
 ) {
   const filters: Filters = options.filters;
 
-  const statementsFor = statementsBySet((entries: readonly string[], isUnlisted) => {
+  const statementsFor = statementsBySet((entries) => {
     const ofArchived = { ...archived, isCounted: false, searchDocument: undefined };
     const { table, fields, ...state } = { ...view, order, ...(entries.includes('archived') && ofArchived) };
     const active = entries.flatMap((entry) => filters[entry] ?? []);
@@ -142,13 +142,12 @@ export function defineList<T, Query extends z.ZodObject>(
 
     const pageSql = sql<PageRow>`select row_to_json(item) as body, extract(epoch from now())::int8 as "readAt"${withTotal}
       from (select) clock left join (select ${selectList(fields)} from ${source} order by ${state.order}) item on true`;
-    const isShort = active.length === 1 && active[0]?.isShort;
+    const isShort = active.length === 1 && active[0]?.isShort === true;
     return {
-      page: compose(nameOfParts([name, ...entries]), (_: Params<Values>) => pageSql, { isUnlisted, isShort }),
+      page: compose(nameOfParts([name, ...entries]), (_: Params<Values>) => pageSql, { isShort }),
       total: compose(
         nameOfParts([`${name}_total`, ...ofTotal]),
         (_: Params<Values>) => sql<{ total: string }>`${total}`,
-        { isUnlisted },
       ),
     };
   });

@@ -7,11 +7,11 @@ import type { Json } from '../sql/json.ts';
 import {
   columns,
   type Fields,
+  isVisible,
   jsonColumn,
   keyIs,
   qb,
   type RecordKey,
-  recordIs,
   returningJson,
   selectJson,
   type View,
@@ -28,7 +28,7 @@ import { type IdempotencyKey, insertOnce, type Once, writeOnce } from './idempot
 export type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
 
 export function defineGet<T>(name: string, view: View<T>): Get<T> {
-  const find = ($: Params<RecordKey>) => selectJson(view.fields, view.table, recordIs(view, $));
+  const find = ($: Params<RecordKey>) => selectJson(view.fields, view.table, isVisible(view, $));
   const statement = prepared(name, find, { isShort: true });
   return async ({ db, organizationId }, id) => {
     const [row] = isId(id) ? await db.read(statement, { organizationId, id }) : [];
@@ -99,25 +99,19 @@ export function defineUpdate<T, Name extends string>(
   const nameOf = (prefix: string, sent: readonly string[]): string =>
     sent.length === all.length ? prefix : nameOfParts([prefix, ...sent]);
 
-  const statementsFor = statementsBySet((sent: readonly string[], isUnlisted) => {
+  const statementsFor = statementsBySet((sent) => {
     const chosen = Object.fromEntries(
       Object.entries<PgColumn>(writable).filter(([field]) => sent.includes(field)),
     );
     return {
-      update: prepared(
-        nameOf(name, sent),
-        ($: Params<RecordKey>) =>
-          returningJson(view, qb.update(table).set(placeholdersOf(chosen)).where(recordIs(view, $))),
-        { isUnlisted },
+      update: prepared(nameOf(name, sent), ($: Params<RecordKey>) =>
+        returningJson(view, qb.update(table).set(placeholdersOf(chosen)).where(isVisible(view, $))),
       ),
-      current: prepared(
-        nameOf(`${name}_current`, sent),
-        ($: Params<RecordKey>) =>
-          qb
-            .select({ ...jsonColumn(fields), ...columns({ isApplied: hasValues(chosen) }) })
-            .from(table)
-            .where(recordIs(view, $)),
-        { isUnlisted },
+      current: prepared(nameOf(`${name}_current`, sent), ($: Params<RecordKey>) =>
+        qb
+          .select({ ...jsonColumn(fields), ...columns({ isApplied: hasValues(chosen) }) })
+          .from(table)
+          .where(isVisible(view, $)),
       ),
     };
   });
@@ -157,7 +151,7 @@ export function defineArchive<T>(name: string, resource: Resource<ArchivableTabl
   const statement = prepared(name, ($: Params<RecordKey>) =>
     returningJson(
       { table, fields },
-      qb.update(table).set({ archivedAt: sql`now()` }).where(recordIs(resource, $)),
+      qb.update(table).set({ archivedAt: sql`now()` }).where(isVisible(resource, $)),
     ),
   );
   return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<T>> => {

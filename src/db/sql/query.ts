@@ -90,8 +90,7 @@ export const ofOrganization = (
 export const keyIs = (table: TenantTable, $: OfOrganization & { id: Placeholder | PgColumn | SQL }) =>
   and(ofOrganization(table, $), eq(table.id, $.id));
 
-/** The record with this key, if it is visible. */
-export const recordIs = ({ table, visible }: Pick<Resource, 'table' | 'visible'>, $: Params<RecordKey>) =>
+export const isVisible = ({ table, visible }: Pick<Resource, 'table' | 'visible'>, $: Params<RecordKey>) =>
   and(keyIs(table, $), visible);
 
 export const isAnyOf = (column: PgColumn, ids: Placeholder): SQL => sql`${column} = any(${ids}::uuid[])`;

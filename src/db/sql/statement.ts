@@ -13,7 +13,7 @@ export type Statement<Row, Values> = {
   readonly composed: () => Composed;
   readonly isPrepared: boolean;
   /** Cheap lookup: it shares a connection. */
-  readonly isShort?: boolean | undefined;
+  readonly isShort?: boolean;
   readonly _?: { row: Row; values: (values: Values) => void };
 };
 
@@ -25,6 +25,9 @@ type RowOf<Query> =
 const placeholders = new Proxy({}, { get: (_target, name) => sql.placeholder(String(name)) });
 
 const statements = new Map<string, Statement<unknown, never>>();
+
+/** Clients choose among hundreds of thousands of sets of fields and filters: the statements of later ones are not listed. */
+const MAX_LISTED = 2_000;
 
 export const allStatements = (): (Statement<unknown, never> & Composed)[] =>
   [...statements.values()].map((statement) => ({ ...statement, ...statement.composed() }));
@@ -40,41 +43,31 @@ export function nameOfParts(parts: readonly [string, ...string[]]): string {
     : `${parts[0]} ${hash('sha256', name).slice(0, 22)}`;
 }
 
-function register<Row, Values>(statement: Statement<Row, Values>): Statement<Row, Values> {
-  const { name, composed } = statement;
-  if (Buffer.byteLength(name) > MAX_NAME_BYTES) throw new Error(`The statement name "${name}" is too long.`);
-  const other = statements.get(name);
-  if (other && other.composed().text !== composed().text)
-    throw new Error(`Two statements have the name "${name}".`);
-  // A list composes the total of its filters again for a later page.
-  if (other) return other as unknown as Statement<Row, Values>;
-  statements.set(name, statement as Statement<unknown, never>);
-  return statement;
-}
-
 const dialect = new PgDialect();
-
-type Options = Partial<Pick<Statement<unknown, never>, 'isShort'>> & {
-  /** One of too many to register. */
-  isUnlisted?: boolean;
-};
 
 const compose =
   (isPrepared: boolean) =>
   <Values, Query extends SQLWrapper>(
     name: string,
     query: ($: Params<Values>) => Query,
-    { isShort, isUnlisted }: Options = {},
+    { isShort = false } = {},
   ): Statement<RowOf<Query>, Values> => {
-    let kept: Composed | undefined;
+    if (Buffer.byteLength(name) > MAX_NAME_BYTES)
+      throw new Error(`The statement name "${name}" is too long.`);
+    let cached: Composed | undefined;
     function composed(): Composed {
-      if (kept) return kept;
+      if (cached) return cached;
       const { sql: text, params } = dialect.sqlToQuery(query(placeholders as Params<Values>).getSQL());
-      kept = { text, params };
-      return kept;
+      cached = { text, params };
+      return cached;
     }
     const statement = { name, composed, isPrepared, isShort };
-    return isUnlisted ? statement : register(statement);
+    const other = statements.get(name);
+    // A list composes the total of its filters again for a later page.
+    if (other && other.composed().text !== composed().text)
+      throw new Error(`Two statements have the name "${name}".`);
+    if (!other && statements.size < MAX_LISTED) statements.set(name, statement);
+    return statement;
   };
 
 /**
@@ -88,16 +81,12 @@ export const unprepared = compose(false);
 
 const CACHED_SETS = 64;
 
-/** The statements for each set of names (fields of a PATCH, filters of a list). There are hundreds of thousands of sets. */
-export function statementsBySet<Name extends string, Statements>(
-  compose: (names: readonly Name[], isUnlisted: boolean) => Statements,
-) {
+/** The statements for each set of names: fields of a PATCH, filters of a list. */
+export function statementsBySet<Statements>(compose: (names: readonly string[]) => Statements) {
   const cached = new LruMap<Statements>(CACHED_SETS);
-  let isFull = false;
-  return (names: readonly Name[]): Statements => {
-    isFull ||= cached.size === CACHED_SETS;
+  return (names: readonly string[]): Statements => {
     const key = names.join();
-    const statements = cached.get(key) ?? compose(names, isFull);
+    const statements = cached.get(key) ?? compose(names);
     cached.set(key, statements);
     return statements;
   };

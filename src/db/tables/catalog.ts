@@ -1,15 +1,6 @@
 import { isNull, sql } from 'drizzle-orm';
 import { doublePrecision, index, integer, json, numeric, pgTable, text } from 'drizzle-orm/pg-core';
-import {
-  archivedIndex,
-  isActive,
-  listIndex,
-  listOrder,
-  recordColumns,
-  searchDocument,
-  searched,
-  texts,
-} from './columns.ts';
+import { isActive, listIndex, listOrder, recordColumns, searchDocument, searched, texts } from './columns.ts';
 import { recordKeys, searchKeys } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -59,7 +50,6 @@ export const products = pgTable(
     index('products_external_reference_code_idx')
       .on(...listOrder(table, table.externalReferenceCode))
       .where(sql`archived_at is null and external_reference_code is not null`),
-    archivedIndex('products', table),
     // For the purge of all organizations: an index-only scan.
     index('products_due_idx')
       .on(table.archivedAt, table.organizationId, table.id)

@@ -35,15 +35,6 @@ export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
 export const isActive = sql`archived_at is null`;
 
-/** For lists of archived records. */
-export const archivedIndex = (
-  name: string,
-  table: Record<'organizationId' | 'archivedAt' | 'id', ExtraConfigColumn>,
-) =>
-  index(`${name}_archived_idx`)
-    .on(table.organizationId, table.archivedAt.desc(), table.id.desc())
-    .where(sql`archived_at is not null`);
-
 type Listed = Record<'organizationId' | 'updatedAt' | 'id', ExtraConfigColumn>;
 
 export const listOrder = (table: Listed, ...filters: (ExtraConfigColumn | SQL)[]) =>
@@ -53,13 +44,6 @@ export const listIndex = (name: string, table: Listed, ...filters: ExtraConfigCo
   index(name)
     .on(...listOrder(table, ...filters))
     .where(isActive);
-
-export const listIndexes = (name: string, table: Listed & Record<'createdAt', ExtraConfigColumn>) => [
-  listIndex(`${name}_live_idx`, table),
-  index(`${name}_created_idx`)
-    .on(table.organizationId, table.createdAt, table.updatedAt, table.id)
-    .where(isActive),
-];
 
 /** The text of a search document, as the triggers write it. */
 export const searched = (...texts: (AnyPgColumn | SQL)[]): SQL =>

@@ -1,14 +1,6 @@
 import { isNull, type SQL, sql } from 'drizzle-orm';
 import { index, json, type PgColumn, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import {
-  archivedIndex,
-  organizationId,
-  recordColumns,
-  searchDocument,
-  searched,
-  texts,
-  timestamp,
-} from './columns.ts';
+import { organizationId, recordColumns, searchDocument, searched, texts, timestamp } from './columns.ts';
 import { recordKeys, searchKeys, toRecord } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -36,7 +28,6 @@ export const customers = pgTable(
   (table) => [
     ...recordKeys('customers', table),
     toRecord('customers_merged_into_fkey', table, table.mergedInto, table).onDelete('cascade'),
-    archivedIndex('customers', table),
     // With the same contacts as a person who is erased.
     index('customers_archived_contacts_idx')
       .using('gin', table.organizationId, table.contactKeys)

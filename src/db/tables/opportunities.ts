@@ -1,14 +1,6 @@
 import { isNull, type SQL, sql } from 'drizzle-orm';
 import { index, integer, numeric, type PgColumn, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import {
-  archivedIndex,
-  isActive,
-  listOrder,
-  recordColumns,
-  searchDocument,
-  searched,
-  timestamp,
-} from './columns.ts';
+import { isActive, listOrder, recordColumns, searchDocument, searched, timestamp } from './columns.ts';
 import { customers } from './customers.ts';
 import { recordKeys, searchKeys, toRecord } from './organizations.ts';
 import { pipelineStages } from './pipeline-stages.ts';
@@ -44,7 +36,6 @@ export const opportunities = pgTable(
   },
   (table) => [
     ...recordKeys('opportunities', table),
-    archivedIndex('opportunities', table),
     toRecord('opportunities_customer_fkey', table, table.customerId, customers),
     toRecord('opportunities_seller_member_fkey', table, table.sellerMemberId, teamMembers),
     toRecord('opportunities_stage_fkey', table, table.stageId, pipelineStages),

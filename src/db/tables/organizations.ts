@@ -9,7 +9,7 @@ import {
   text,
   uuid,
 } from 'drizzle-orm/pg-core';
-import { createdAt, listIndexes, timestamp } from './columns.ts';
+import { createdAt, isActive, listIndex, timestamp } from './columns.ts';
 
 /** Travel agencies. Every other record belongs to one. */
 export const organizations = pgTable('organizations', {
@@ -38,10 +38,27 @@ export const primary = (name: string, { organizationId, id }: Rows) =>
 export const toOrganization = (name: string, { organizationId }: Owned) =>
   foreignKey({ name, columns: [organizationId], foreignColumns: [organizations.id] });
 
-export const recordKeys = (name: string, table: Rows & Parameters<typeof listIndexes>[1]) => [
+type Archivable = Rows & Record<'organizationId' | 'id' | 'archivedAt', ExtraConfigColumn>;
+
+/** The keys of records that can be archived. */
+export const archivableKeys = (name: string, table: Archivable) => [
   primary(`${name}_pkey`, table),
   toOrganization(`${name}_organization_fkey`, table),
-  ...listIndexes(name, table),
+  index(`${name}_archived_idx`)
+    .on(table.organizationId, table.archivedAt.desc(), table.id.desc())
+    .where(sql`archived_at is not null`),
+];
+
+/** Those of records that are listed by `updatedAt`, too. */
+export const recordKeys = (
+  name: string,
+  table: Archivable & Record<'createdAt' | 'updatedAt', ExtraConfigColumn>,
+) => [
+  ...archivableKeys(name, table),
+  listIndex(`${name}_live_idx`, table),
+  index(`${name}_created_idx`)
+    .on(table.organizationId, table.createdAt, table.updatedAt, table.id)
+    .where(isActive),
 ];
 
 /** The limit is the kB of new entries that every search reads, until a write or autovacuum moves them into the index. */

@@ -1,7 +1,7 @@
 import { isNull } from 'drizzle-orm';
 import { integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { archivedIndex, isActive, recordColumns } from './columns.ts';
-import { primary, toOrganization } from './organizations.ts';
+import { isActive, recordColumns } from './columns.ts';
+import { archivableKeys } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
 /** Stages of the sales pipeline. Agencies rename a stage; its `key` stays. */
@@ -14,10 +14,8 @@ export const pipelineStages = pgTable(
     position: integer('position').notNull().default(0),
   },
   (table) => [
-    primary('pipeline_stages_pkey', table),
-    toOrganization('pipeline_stages_organization_fkey', table),
+    ...archivableKeys('pipeline_stages', table),
     uniqueIndex('pipeline_stages_live_key').on(table.organizationId, table.key).where(isActive),
-    archivedIndex('pipeline_stages', table),
   ],
 );
 

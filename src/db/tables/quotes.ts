@@ -1,7 +1,6 @@
 import { isNull, sql } from 'drizzle-orm';
 import { bigint, index, integer, numeric, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import {
-  archivedIndex,
   createdAt,
   id,
   isActive,
@@ -40,7 +39,6 @@ export const quotes = pgTable(
   },
   (table) => [
     ...recordKeys('quotes', table),
-    archivedIndex('quotes', table),
     toRecord('quotes_opportunity_fkey', table, table.opportunityId, opportunities),
     toRecord('quotes_customer_fkey', table, table.customerId, customers),
     uniqueIndex('quotes_token_key').on(table.organizationId, table.token),
