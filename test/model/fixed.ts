@@ -23,9 +23,6 @@ const requestOf =
     ids: ids as Chosen[],
     query,
     body: body as Fields,
-    precondition: 'none',
-    key: null,
-    isDisconnected: false,
   });
 
 const first = (choose: Chosen['choose']): Chosen => ({ choose, n: 0 });
@@ -128,7 +125,6 @@ export const rareSteps = (): Step[] => {
     send('POST ~/customers/{customerId}/restore', [{ choose: 'customers', n, isArchived: true }]),
   );
   const message = { direction: 'inbound', messageType: 'text', createdAt: TIMESTAMPS[0] };
-  const file = { kind: 'itinerary', fileName: 'x.pdf', mimeType: 'application/pdf', content: 'día 1' };
   return [
     // A tag and a destination that are parts of others; a later page of a search.
     list('GET /v1/customers', { tag: WORDS[0] }),
@@ -181,17 +177,6 @@ export const rareSteps = (): Step[] => {
     { agency: 0, job: 'compare' },
     send('GET /v1/conversations'),
     send('PATCH ~/conversations/{conversationId}', [two], { rotatedFrom: one }),
-    // Conditional reads, also of an empty page.
-    ...(['current', 'weak', 'stale'] as const).flatMap((precondition) => [
-      { ...list('GET /v1/customers', { limit: 1 }), precondition },
-      { ...list('GET /v1/opportunities', { salesStage: 'none' }), precondition },
-    ]),
-    // An attachment cannot be deleted through another quote.
-    send('POST ~/quotes/{quoteId}/attachments', [one], file),
-    ...[two, one].flatMap((id) => [
-      send('DELETE ~/quotes/{quoteId}/attachments/{attachmentId}', [id, first('attachment')]),
-      send('GET /v1/quotes/{quoteId}/attachments', [one]),
-    ]),
     // The retention of an archived product has ended.
     send('DELETE /v1/catalog/products/{productId}', [first('products')]),
     { agency: 0, sql: 'age', of: lastArchived('products'), text: '' },

@@ -8,13 +8,11 @@ import {
   type Row,
   show,
 } from './organization.ts';
-import { attachmentsOf, list, listArchived, messagesOf, totals } from './reads.ts';
+import { list, listArchived, messagesOf, totals } from './reads.ts';
 import {
   archive,
-  attach,
   createCustomer,
   createProduct,
-  detach,
   eraseCustomer,
   isRejection,
   mergeCustomer,
@@ -45,8 +43,6 @@ export type Operation = {
   needs?: 'active' | 'stored';
   /** Whether the record of the second id is missing. */
   missing?: (organization: Organization, request: Request) => Rejection | undefined;
-  /** The record that If-Match is about. */
-  current?: Read;
   /** Without it, nothing changes. */
   write?: Write;
   /** The response, from the organization after the request and before it. */
@@ -65,8 +61,7 @@ const activeRecord =
 
 /** Returns an active record, which it may have changed. */
 const onOne = (kind: Kind, schema: string, write?: Write): Operation => {
-  const current = activeRecord(kind, schema);
-  return { kind, needs: 'active', response: current, ...(write && { write, current }) };
+  return { kind, needs: 'active', response: activeRecord(kind, schema), ...(write && { write }) };
 };
 
 const onList = (kind: Kind, schema: string): Operation => ({
@@ -121,10 +116,6 @@ const owned = (path: string, kind: OwnedKind, schema: string): Record<string, Op
     [`PUT ${one}`]: {
       kind,
       write: put(kind),
-      current: (organization, { id }) => {
-        const row = organization[kind][id];
-        return row && show(schema, kind, row, organization);
-      },
       response: activeRecord(kind, schema),
       status: (organization, { id }) => (organization[kind][id] ? 200 : 201),
     },
@@ -192,12 +183,6 @@ const transcript = (schema: string): Operation => ({
   },
 });
 
-const attachmentList: Operation = {
-  kind: 'quotes',
-  needs: 'active',
-  response: (organization, { id }) => ({ data: attachmentsOf(organization, [id]) }),
-};
-
 const messageOf = ({ messages }: Organization, { id, childId }: Request): Fields | undefined =>
   messages[`${id} ${childId}`];
 
@@ -209,7 +194,6 @@ export const OPERATIONS: Record<string, Operation> = {
   'GET /v1/conversations': onList('conversations', 'Conversation'),
   'GET /v1/conversations/{conversationId}/messages': transcript('ConversationMessage'),
   'GET /v1/quotes': onList('quotes', 'Quote'),
-  'GET /v1/quotes/{quoteId}/attachments': attachmentList,
   'GET /v1/team': onList('members', 'TeamMember'),
 
   ...shared(`${BELOW}/catalog/products/{productId}`, 'products', 'CatalogProductRecord', ofProductRecords),
@@ -234,19 +218,6 @@ export const OPERATIONS: Record<string, Operation> = {
   ...owned('conversations/{conversationId}', 'conversations', 'ConversationRecord'),
   ...owned('quotes/{quoteId}', 'quotes', 'QuoteRecord'),
   [`POST ${BELOW}/quotes/{quoteId}/opens`]: { ...onOne('quotes', 'QuoteRecord'), write: open },
-  [`GET ${BELOW}/quotes/{quoteId}/attachments`]: attachmentList,
-  [`POST ${BELOW}/quotes/{quoteId}/attachments`]: {
-    ...attachmentList,
-    write: attach,
-    response: ({ attachments }, { generated }) =>
-      pick('QuoteAttachment', attachments[generated.id] as Fields),
-    status: () => 201,
-  },
-  [`DELETE ${BELOW}/quotes/{quoteId}/attachments/{attachmentId}`]: {
-    ...attachmentList,
-    write: detach,
-    response: (_, { childId, generated }) => ({ id: childId, deletedAt: generated.deletedAt }),
-  },
   [`PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: {
     kind: 'conversations',
     needs: 'stored',
@@ -261,10 +232,6 @@ export const OPERATIONS: Record<string, Operation> = {
     missing: (organization, request) =>
       messageOf(organization, request) ? undefined : rejected(404, 'MESSAGE_NOT_FOUND'),
     write: patchMessage,
-    current: (organization, request) => {
-      const stored = messageOf(organization, request);
-      return stored && showMessage('ConversationMessageRecord', stored);
-    },
     response: (organization, request) =>
       showMessage('ConversationMessageRecord', messageOf(organization, request) as Fields),
   },
@@ -281,12 +248,6 @@ export const OPERATIONS: Record<string, Operation> = {
   },
 };
 
-/** A closed organization rejects its API keys, and every write of the dashboard. */
-export function rejectedByClosed(name: string): Rejection | undefined {
-  if (name.includes(' /v1')) return rejected(401, 'UNAUTHORIZED');
-  return name.startsWith('GET') ? undefined : rejected(409, 'ORGANIZATION_CLOSED');
-}
-
 function notFound({ kind, needs, missing }: Operation, organization: Organization, request: Request) {
   if (!kind || !needs) return undefined;
   const row = organization[kind][request.id];
@@ -294,38 +255,19 @@ function notFound({ kind, needs, missing }: Operation, organization: Organizatio
   return isFound ? missing?.(organization, request) : rejected(404, NOT_FOUND[kind]);
 }
 
-/** The record that an entity tag of this request names. */
-export function taggedRecord(operation: Operation, organization: Organization, request: Request) {
-  if (notFound(operation, organization, request)) return undefined;
-  return operation.write
-    ? operation.current?.(organization, request)
-    : operation.response(organization, request, organization);
-}
-
 export type Outcome = { organization: Organization; status: number; rejection?: Rejection };
 
-const PRECONDITION_FAILED = rejected(412, 'PRECONDITION_FAILED');
-
 /** What a request does. */
-export function outcomeOf(
-  operation: Operation,
-  organization: Organization,
-  request: Request,
-  precondition?: 'matches' | 'differs' | 'mustCreate',
-): Outcome {
+export function outcomeOf(operation: Operation, organization: Organization, request: Request): Outcome {
   const reject = (rejection: Rejection): Outcome => ({ organization, status: rejection.status, rejection });
-  const { current, write, response, status = () => 200 } = operation;
+  const { write, response, status = () => 200 } = operation;
   const missing = notFound(operation, organization, request);
   if (missing) return reject(missing);
   if (!write) {
     const returned = response(organization, request, organization);
     return returned && isRejection(returned) ? reject(returned) : { organization, status: 200 };
   }
-  if (precondition === 'differs') return reject(PRECONDITION_FAILED);
-  if (precondition === 'matches' && !current?.(organization, request)) return reject(PRECONDITION_FAILED);
   const written = write(organization, request);
   if (isRejection(written)) return reject(written);
-  const success = status(organization, request);
-  if (precondition === 'mustCreate' && success === 200) return reject(PRECONDITION_FAILED);
-  return { organization: written, status: success };
+  return { organization: written, status: status(organization, request) };
 }

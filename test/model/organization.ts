@@ -27,27 +27,15 @@ export type Organization = Readonly<Record<Kind, Rows>> & {
   readonly messages: Readonly<Record<string, Fields>>;
   /** The response to the erasure of each customer. */
   readonly erasures: Readonly<Record<string, Fields>>;
-  /** The records that requests with an Idempotency-Key created, by operation, path and key. */
-  readonly replays: Readonly<Record<string, { body: unknown; id: string }>>;
-  /** Files of quotes, oldest first. */
-  readonly attachments: Readonly<Record<string, Fields>>;
-  readonly isClosed: boolean;
 };
 
 const NONE = Object.fromEntries(KINDS.map((kind) => [kind, {}])) as Record<Kind, Rows>;
-export const EMPTY: Organization = {
-  ...NONE,
-  messages: {},
-  erasures: {},
-  replays: {},
-  attachments: {},
-  isClosed: false,
-};
+export const EMPTY: Organization = { ...NONE, messages: {}, erasures: {} };
 
 export type Request = {
   /** The first id of the path, after the organization's. */
   id: string;
-  /** The second: of a contact, an attachment or a message. */
+  /** The second: of a message. */
   childId: string;
   query: Fields;
   body: Fields;

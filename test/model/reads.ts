@@ -4,7 +4,6 @@ import {
   type Fields,
   type Kind,
   type Organization,
-  pick,
   type Request,
   type Row,
   show,
@@ -178,11 +177,6 @@ export const totals = (organization: Organization, { query }: Request): Fields =
   }));
   return { data };
 };
-
-export const attachmentsOf = ({ attachments }: Organization, quotes: readonly string[]): Fields[] =>
-  Object.values(attachments)
-    .filter(({ quoteId }) => quotes.includes(quoteId))
-    .map((attachment) => pick('QuoteAttachment', attachment));
 
 /** The messages of all threads of a chain, oldest first; at the same timestamp, in the order in which they arrived. */
 export const messagesOf = (organization: Organization, thread: Row): Fields[] => {

@@ -8,7 +8,7 @@ import { active, type Fields, KINDS, type Kind, type Organization, operations } 
 
 /** Stands in a request for an existing value, which is chosen when the request is sent. */
 export type Chosen = {
-  choose: Kind | 'contact' | 'attachment' | 'message' | 'timestamp' | 'ids' | 'variant' | 'token';
+  choose: Kind | 'contact' | 'message' | 'timestamp' | 'ids' | 'variant' | 'token';
   n: number;
   isArchived?: true;
 };
@@ -19,17 +19,11 @@ export type Step = { agency: 0 | 1 } & (
       ids: Chosen[];
       query: Fields;
       body: Fields;
-      precondition: 'none' | 'current' | 'stale' | 'weak' | 'any' | 'mustCreate';
-      key: string | null;
-      isDisconnected: boolean;
     }
   | { sql: 'change' | 'archive' | 'restore' | 'copy' | 'age' | 'delete'; of: Chosen; text: string }
-  /** At the same time, about different records. */
-  | { independent: RequestStep[] }
   /** At the same time, about one record. */
   | { competing: RequestStep[] }
-  | { organization: 'close' | 'reopen' }
-  | { job: 'purge' | 'disconnect' | 'compare' }
+  | { job: 'purge' | 'compare' }
 );
 export type RequestStep = Extract<Step, { name: string }>;
 export type SqlStep = Extract<Step, { sql: string }>;
@@ -155,26 +149,14 @@ const COMPLETED: Record<string, (body: Fields) => Fields> = {
     }),
   }),
   [`POST ${BELOW}/quotes/{quoteId}/opens`]: (body) => ({ openedAt: TIMESTAMPS[1], ...body }),
-  // The body is a form, for which the document has no JSON schema.
-  [`POST ${BELOW}/quotes/{quoteId}/attachments`]: () => ({
-    fileName: 'día 1.txt',
-    kind: 'itinerary',
-    mimeType: 'text/plain',
-    content: 'á las 9',
-  }),
 };
-
-/** Most of them match. */
-const PRECONDITIONS = ['current', 'current', 'any', 'stale', 'weak', 'mustCreate'] as const;
-
-const isRare = fc.nat({ max: 20 }).map((n) => n === 0);
 
 function documentedAt(name: string) {
   const [method = '', path = ''] = name.split(' ');
   const documented = operations[path]?.[method.toLowerCase()];
   if (!documented) throw new Error(`No document has ${name}.`);
   const schema = documented.requestBody?.content['application/json']?.schema;
-  return { method, path, parameters: documented.parameters ?? [], body: schema && resolved(schema) };
+  return { path, parameters: documented.parameters ?? [], body: schema && resolved(schema) };
 }
 
 /** The values of each field of the operation's body. */
@@ -185,39 +167,23 @@ export const fieldArbitraries = (name: string): Record<string, fc.Arbitrary<unkn
 const withoutOnce = ({ createdAt: _, token: __, ...body }: Fields): Fields => body;
 
 const requestOf = (name: string): fc.Arbitrary<RequestStep> => {
-  const { method, path, parameters, body } = documentedAt(name);
-  const { kind, current, write } = OPERATIONS[name] ?? {};
+  const { path, parameters, body } = documentedAt(name);
+  const { kind } = OPERATIONS[name] ?? {};
   const [, second] = [...path.matchAll(/\{(?!organizationId)(\w+)\}/g)];
   const inPath = [
     ...(kind ? [name.endsWith('/restore') ? archived(kind) : choose(kind)] : []),
     ...(second ? [choose(second[1]?.slice(0, -2) as Chosen['choose'])] : []),
   ];
-  const isTagged = current || method === 'GET';
-  const usable = PRECONDITIONS.filter((condition) => condition !== 'mustCreate' || method === 'PUT');
-  return fc
-    .record({
-      agency: fc.constantFrom(0 as const, 1 as const),
-      name: fc.constant(name),
-      ids: fc.tuple(...inPath) as fc.Arbitrary<Chosen[]>,
-      query: queryOf(parameters),
-      body: fc
-        .tuple(
-          body ? (madeOf(ARBITRARIES, body) as fc.Arbitrary<Fields>) : fc.constant({}),
-          fc.nat({ max: 4 }),
-        )
-        .map(([body, n]) => (n > 0 && current && write ? withoutOnce(body) : body))
-        .map(COMPLETED[name] ?? ((body) => body)),
-      precondition: isTagged
-        ? fc.oneof(
-            { weight: 12, arbitrary: fc.constant('none' as const) },
-            { weight: 4, arbitrary: fc.constantFrom(...usable) },
-          )
-        : fc.constant('none' as const),
-      key: method === 'POST' ? fc.constantFrom(null, null, 'a', 'b') : fc.constant(null),
-      isDisconnected: write && method !== 'DELETE' ? isRare : fc.constant(false),
-    })
-    .map((step) => (method === 'POST' && step.key === null ? { ...step, isDisconnected: false } : step))
-    .map((step) => (step.isDisconnected ? { ...step, precondition: 'none' as const } : step));
+  return fc.record({
+    agency: fc.constantFrom(0 as const, 1 as const),
+    name: fc.constant(name),
+    ids: fc.tuple(...inPath) as fc.Arbitrary<Chosen[]>,
+    query: queryOf(parameters),
+    body: fc
+      .tuple(body ? (madeOf(ARBITRARIES, body) as fc.Arbitrary<Fields>) : fc.constant({}), fc.nat({ max: 4 }))
+      .map(([body, n]) => (n > 0 && /^(PUT|PATCH)/.test(name) ? withoutOnce(body) : body))
+      .map(COMPLETED[name] ?? ((body) => body)),
+  });
 };
 
 /** How often each operation is generated. Creates and reads are the most frequent. */
@@ -250,47 +216,13 @@ const sql = fc
     }),
   ) as fc.Arbitrary<Step>;
 
-const job = fc.record({
-  agency: fc.constantFrom(0 as const, 1 as const),
-  job: fc.constantFrom('purge', 'disconnect', 'disconnect'),
-}) as fc.Arbitrary<Step>;
+const job = fc.constant<Step>({ agency: 0, job: 'purge' });
 
 const step = fc.oneof(
   ...Object.keys(OPERATIONS).map((name) => ({ weight: weightOf(name), arbitrary: requestOf(name) })),
   { weight: 12, arbitrary: sql },
-  { weight: 2, arbitrary: job },
+  { weight: 1, arbitrary: job },
 );
-
-const INDEPENDENT = ['quotes/{quoteId}', 'opportunities/{opportunityId}'];
-
-/** Changes of different records of both organizations at the same time: none depends on another. */
-const independent = fc
-  .constantFrom(...INDEPENDENT)
-  .chain((path) => {
-    const names = ['PUT', 'PATCH', 'DELETE'].map((method) => `${method} ${BELOW}/${path}`);
-    const requests = ([0, 1] as const).flatMap((agency) =>
-      SHARED.map((id) =>
-        fc
-          .oneof(...names.map(requestOf))
-          // A token can belong to one quote only.
-          .map((request) => ({
-            ...request,
-            agency,
-            ids: [id] as unknown as Chosen[],
-            body: withoutOnce(request.body),
-          })),
-      ),
-    );
-    return fc.tuple(...requests);
-  })
-  .map((requests): Step => {
-    // A request that is sent again may find its own change.
-    const isDisconnected = requests.some((request) => request.isDisconnected);
-    return {
-      agency: 0,
-      independent: requests.map((one) => (isDisconnected ? { ...one, precondition: 'none' } : one)),
-    };
-  });
 
 /** Operations that can be about one record at the same time. */
 const ABOUT_ONE = [
@@ -305,7 +237,7 @@ const ABOUT_ONE = [
     'DELETE /v1/catalog/products/{productId}',
     `PATCH ${BELOW}/catalog/products/{productId}`,
   ],
-  ...[...INDEPENDENT, 'team-members/{teamMemberId}'].map((path) =>
+  ...['quotes/{quoteId}', 'opportunities/{opportunityId}', 'team-members/{teamMemberId}'].map((path) =>
     ['PUT', 'PATCH', 'DELETE'].map((method) => `${method} ${BELOW}/${path}`),
   ),
   [
@@ -351,7 +283,7 @@ const naming = (n: number, body: Fields): Fields =>
     }),
   );
 
-/** Two or three requests about one record at the same time. Their connections stay open. */
+/** Two or three requests about one record at the same time. */
 const competing = fc
   .record({
     names: fc.constantFrom(
@@ -360,10 +292,8 @@ const competing = fc
     ),
     agency: fc.constantFrom(0 as const, 1 as const),
     n: fc.nat({ max: 999 }),
-    // All clients have read the same version.
-    isConditional: fc.boolean(),
   })
-  .chain(({ names, agency, n, isConditional }) =>
+  .chain(({ names, agency, n }) =>
     fc
       .tuple(
         requestOf(names[0] as string),
@@ -381,39 +311,17 @@ const competing = fc
               index === 0 ? { ...id, n: request.body.from ? n + 1 : n } : id,
             ),
             body: names === ABOUT_ONE_PERSON ? withoutReferences(request.body) : naming(n, request.body),
-            isDisconnected: false,
-            precondition:
-              isConditional && OPERATIONS[request.name]?.current ? 'current' : request.precondition,
           })),
         }),
       ),
   );
 
-/** Some steps while one organization is closed. */
-const closed = fc
-  .tuple(fc.constantFrom(0 as const, 1 as const), fc.array(step, { minLength: 2, maxLength: 8 }))
-  .map(([agency, between]): Step[] => [
-    { agency, organization: 'close' },
-    ...between,
-    { agency, organization: 'reopen' },
-  ]);
-
 export const steps = (length: number): fc.Arbitrary<Step[]> =>
-  fc
-    .array(
-      fc.oneof(
-        { weight: 91, arbitrary: step.map((one) => [one]) },
-        { weight: 2, arbitrary: independent.map((one) => [one]) },
-        { weight: 8, arbitrary: competing.map((one) => [one]) },
-        { weight: 1, arbitrary: closed },
-      ),
-      {
-        minLength: length,
-        maxLength: length,
-        size: 'max',
-      },
-    )
-    .map((parts) => parts.flat());
+  fc.array(fc.oneof({ weight: 91, arbitrary: step }, { weight: 8, arbitrary: competing }), {
+    minLength: length,
+    maxLength: length,
+    size: 'max',
+  });
 
 /** Replaces every `Chosen` by the value that it chooses. */
 export function resolve<T>(value: T, own: Organization, other: Organization, id = ''): T {
@@ -444,7 +352,6 @@ const POOLS: Record<Exclude<Chosen['choose'], Kind>, Pool> = {
       : SHARED.map((shared) => shared.replace('-0000-', `-000${1 + SHARED.indexOf(id)}-`)),
   contact: ({ customers }, _other, id) => mostly(customers[id]?.contacts),
   variant: ({ products }, _other, id) => mostly(products[id]?.variants),
-  attachment: (own, other) => [...Object.keys(own.attachments), ...Object.keys(other.attachments), UNKNOWN],
   token: (own) => [...Object.values(own.quotes).map(({ token }) => token), 'aurora-1', 'aurora-2'],
   timestamp: (own) => KINDS.flatMap((kind) => Object.values(own[kind]).map(({ updatedAt }) => updatedAt)),
   ids: (own) => {

@@ -13,7 +13,7 @@ import {
   withRow,
   withRows,
 } from './organization.ts';
-import { attachmentsOf, messagesOf } from './reads.ts';
+import { messagesOf } from './reads.ts';
 
 /** What writes do to an organization. Each returns the organization after it, or a rejection. */
 
@@ -447,21 +447,6 @@ export const open: Write = (organization, { id, body: { openedAt } }) => {
   });
 };
 
-const withTouchedQuote = (organization: Organization, id: string): Organization =>
-  withRows(organization, [['quotes', { ...(organization.quotes[id] as Row), updatedAt: NOW }]]);
-
-export const attach: Write = (organization, { id: quoteId, body, generated: { id, url } }) => {
-  const attachment = { ...body, id, quoteId, sizeBytes: Buffer.byteLength(body.content), url };
-  const attachments = { ...organization.attachments, [id]: attachment };
-  return withTouchedQuote({ ...organization, attachments }, quoteId);
-};
-
-export const detach: Write = (organization, { id, childId }) => {
-  if (organization.attachments[childId]?.quoteId !== id) return rejected(404, 'QUOTE_ATTACHMENT_NOT_FOUND');
-  const attachments = only(organization.attachments, (file) => file !== childId);
-  return withTouchedQuote({ ...organization, attachments }, id);
-};
-
 /** Conversations. A chain has the id of its oldest thread. */
 
 function withChains(organization: Organization): Organization {
@@ -646,16 +631,15 @@ export const eraseCustomer: Write = (organization, { id, generated: { erasedAt }
       { ...row, ...ERASED[kind](row, customer.mergedInto ?? id) },
     ]),
   );
-  const [customerIds, threadIds, quoteIds] = (['customers', 'conversations', 'quotes'] as const).map((kind) =>
+  const [customerIds, threadIds] = (['customers', 'conversations'] as const).map((kind) =>
     records[kind].map((row) => row.id),
-  ) as [string[], string[], string[]];
+  ) as [string[], string[]];
   const messages = Object.entries(organization.messages)
     .filter(([, { conversationId }]) => threadIds.includes(conversationId))
     .map(([name, message]): [string, Fields] => {
       const delivery = only(message.delivery, (field) => LEFT_OF_DELIVERY.includes(field));
       return [name, { ...message, content: '', senderName: null, delivery }];
     });
-  const files = attachmentsOf(organization, quoteIds).map((attachment) => attachment.id);
 
   // A record that had nothing to erase does not count.
   const countOf = (kind: Kind) =>
@@ -677,7 +661,7 @@ export const eraseCustomer: Write = (organization, { id, generated: { erasedAt }
     messages: changed.length,
     opportunities: countOf('opportunities'),
     quotes: countOf('quotes'),
-    attachments: files.length,
+    attachments: 0,
   };
   const erasures = customerIds.map((customerId) => [
     customerId,
@@ -687,7 +671,6 @@ export const eraseCustomer: Write = (organization, { id, generated: { erasedAt }
     {
       ...organization,
       messages: { ...organization.messages, ...Object.fromEntries(messages) },
-      attachments: only(organization.attachments, (file) => !files.includes(file)),
       erasures: { ...Object.fromEntries(erasures), ...organization.erasures },
     },
     rows,
