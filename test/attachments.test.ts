@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import type { DashboardOptions } from '../src/dashboard-app.ts';
 import { databaseNow } from '../src/db/index.ts';
 import { createToken, readToken } from '../src/files/links.ts';
@@ -146,10 +146,12 @@ describe('an upload', () => {
   });
 });
 
-test('a DELETE removes the row and the file, also by ids in upper case', async () => {
-  const { agency, path, upload, rows, files } = await emptyQuote();
+test('a DELETE removes the row and the file, also by ids in upper case, and nothing through another quote', async () => {
+  const { agency, call, path, upload, rows, files } = await emptyQuote();
   const { body: neighbour } = await upload([KIND, FILE]);
   const { body: deleted } = await upload([KIND, FILE]);
+  const other = await quote(agency);
+  expect((await call.delete(`/quotes/${other.id}/attachments/${deleted.id}`)).status).toBe(404);
   const { body } = await dashboard
     .of({ id: agency.id.toUpperCase() })
     .delete(`${path}/${deleted.id}`.replace(/[\da-f-]{36}/g, (id) => id.toUpperCase()));
@@ -248,6 +250,23 @@ describe('between the file and its row', () => {
     expect(await rows()).toEqual([]);
     expect(await files()).toHaveLength(3);
   });
+
+  test.skipIf(inject('workerUrls').length > 0)(
+    'a DELETE whose commit fails leaves the row and the file',
+    async () => {
+      const { call, path, upload, rows, files } = await emptyQuote();
+      const { body } = await upload([KIND, FILE]);
+      await service.query(`create function full_disk() returns trigger language plpgsql as $$
+        begin raise exception 'full' using errcode = 'disk_full'; end $$;
+        create constraint trigger full_disk after delete on quote_attachments
+        deferrable initially deferred for each row execute function full_disk()`);
+      onTestFinished(async () => {
+        await service.query('drop function full_disk cascade');
+      });
+      expect((await call.delete(`${path}/${body.id}`)).status).toBe(503);
+      expect([await rows(), await files()]).toMatchObject([[{ id: body.id }], [body.id]]);
+    },
+  );
 
   test.each([
     ['rejects the row, the file is removed', { code: '40001', severity: 'ERROR' }, 0],

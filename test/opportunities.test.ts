@@ -153,3 +153,14 @@ test('a stage that is set for the first time sets qualifiedAt where it was not s
   const sent = { ...body, stageId: one.id, qualifiedAt: '2026-01-01T10:00:00.000Z' };
   expect((await put(`/opportunities/${randomUUID()}`, sent)).body).toMatchObject(sent);
 });
+
+test('pipeline stages of one position are listed by id, whole and page by page', async () => {
+  const { get, put } = dashboard.of(await service.agency());
+  const ids = [1, 2, 3, 4].map((n) => `01936f5e-0000-7000-8000-00000000000${n}`);
+  for (const index of [3, 0, 2, 1])
+    await put(`/pipeline-stages/${ids[index]}`, { key: `stage ${index}`, name: 'Nuevo' });
+  const read = async (page: string): Promise<string[]> =>
+    (await get(`/pipeline-stages?${page}`)).body.data.map(({ id }: { id: string }) => id);
+  expect(await read('limit=100')).toEqual(ids);
+  expect((await Promise.all([0, 1, 2, 3].map((n) => read(`limit=1&offset=${n}`)))).flat()).toEqual(ids);
+});

@@ -98,3 +98,15 @@ test('organizations are found by a part of their name and by the account of an a
     { path: 'header.x-actor', message: 'must have at most 64 characters' },
   ]);
 });
+
+test('organizations of one timestamp are listed by id, whole and page by page', async () => {
+  const made = await Promise.all([1, 2, 3, 4].map((n) => service.agency(`Gemela ${n}`)));
+  const ids = made.map(({ id }) => id).sort();
+  await service.query('update organizations set created_at = now() where id = any($1)', [ids]);
+  const read = async (page: string): Promise<string[]> =>
+    (await dashboard.get(`/organizations?query=gemela&${page}`)).body.data.map(
+      ({ id }: { id: string }) => id,
+    );
+  expect(await read('limit=100')).toEqual(ids);
+  expect((await Promise.all([0, 1, 2, 3].map((n) => read(`limit=1&offset=${n}`)))).flat()).toEqual(ids);
+});
