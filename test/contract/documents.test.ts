@@ -73,6 +73,11 @@ describe('the guide', () => {
     expect(new Set(documented)).toEqual(new Set(filters));
   });
 
+  test('begins its list of changes with the version of the API', () => {
+    const [latest = ''] = firstColumn(rowsBelow('| version | date | what changed |', 'docs/guide/changes.md'));
+    expect(latest.trim()).toBe(JSON.parse(read('package.json')).version);
+  });
+
   test('has sections on error codes that exist', () => {
     const sections = all(documentAt('docs/guide/errors.md'), /^### ([A-Z_]+)$/gm);
     expect(sections.length).toBeGreaterThan(2);
