@@ -74,7 +74,9 @@ describe('the guide', () => {
   });
 
   test('begins its list of changes with the version of the API', () => {
-    const [latest = ''] = firstColumn(rowsBelow('| version | date | what changed |', 'docs/guide/changes.md'));
+    const [latest = ''] = firstColumn(
+      rowsBelow('| version | date | what changed |', 'docs/guide/changes.md'),
+    );
     expect(latest.trim()).toBe(JSON.parse(read('package.json')).version);
   });
 
