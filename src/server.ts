@@ -145,8 +145,17 @@ async function start(config: Config): Promise<void> {
       generatedToken,
     }),
   );
-  // The first request does not need it, and the first agent should not wait for it.
-  if (config.MCP !== 'off') await import('@modelcontextprotocol/server');
+  buildInBackground([...app.builtLater, ...dashboard.builtLater], logger);
+}
+
+const BUILD_PAUSE_MS = 200;
+
+/** One after the other, with pauses for requests. */
+async function buildInBackground(builds: FastifyInstance['builtLater'], logger: FastifyBaseLogger) {
+  for (const build of builds) {
+    await pause(BUILD_PAUSE_MS, undefined, { ref: false });
+    await build().catch((err) => logger.warn({ err }, 'a document could not be built yet'));
+  }
 }
 
 async function limiterOf({ REDIS_URL: url }: Config, logger: FastifyBaseLogger): Promise<Limiter> {

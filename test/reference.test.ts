@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeApi } from '../src/openapi/document.ts';
 import { CHAPTERS } from '../src/reference/guide.ts';
 import { describedApp } from '../tools/generated-documents.ts';
 import { README } from './support/documents.ts';
@@ -161,3 +162,19 @@ test.each(['/docs/js/scalar.js', '/docs/', '/docs/guide', '/openapi.json', '/fav
     expect([head.statusCode, head.body]).toEqual([200, '']);
   },
 );
+
+test('what is built after the start is not built within a request', async () => {
+  let built = 0;
+  const other = await describedApp({}, (...api) => {
+    const document = describeApi(...api);
+    return () => {
+      built += 1;
+      return document();
+    };
+  });
+  expect(built).toBe(0);
+  for (const build of other.builtLater) await build();
+  expect((await other.inject({ url: '/openapi.json' })).json().openapi).toBe('3.1.0');
+  await other.close();
+  expect(built).toBe(1);
+});

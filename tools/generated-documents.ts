@@ -30,7 +30,7 @@ const unused = (name: string): never =>
   ) as never;
 
 /** The public application, which can only describe itself. */
-export const describedApp = (publisher: Publisher = {}) =>
+export const describedApp = (publisher: Publisher = {}, describe = describeApi) =>
   buildApp({
     db: unused('db'),
     keys: unused('keys'),
@@ -38,7 +38,7 @@ export const describedApp = (publisher: Publisher = {}) =>
     links: unused('links'),
     logger: createLogger('silent'),
     publisher,
-    describe: describeApi,
+    describe,
   });
 
 /** The dashboard application, likewise. */

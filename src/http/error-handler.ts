@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { largestField } from '../../rules/record-size.ts';
@@ -139,7 +138,7 @@ export function sendClientError(
   const body = JSON.stringify(errorBody(response));
   socket.end(
     [
-      `HTTP/1.1 ${response.status} ${STATUS_CODES[response.status]}`,
+      'HTTP/1.1 400 Bad Request',
       `Content-Type: ${JSON_TYPE}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
       ...Object.entries(commonHeaders(requestId)).map((header) => header.join(': ')),

@@ -6,7 +6,7 @@ import { accessError, type Needs } from '../api-keys/authentication.ts';
 import { ApiError, errorBody } from '../contract/errors.ts';
 import { presentedKey } from '../http/credentials.ts';
 import { COUNTED_ALREADY } from '../http/rate-limit.ts';
-import { once } from '../once.ts';
+import { shared } from '../shared.ts';
 import { resultHeader } from './results.ts';
 import { type ApiDocument, type OperationTool, renamePaths, toolsOf } from './tools.ts';
 
@@ -55,13 +55,13 @@ export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
   mcp,
   { app, document, needs, canWrite },
 ) => {
-  // Loaded after the start, because the SDK takes time and memory.
-  const load = once(async () => {
+  const load = shared(async () => {
     const sdk = await import('@modelcontextprotocol/server');
     const api = JSON.parse(document()) as ApiDocument;
     const tools = toolsOf(api).filter(({ tool }) => canWrite || needs(tool.name).access === 'read');
     return { sdk, tools, serverInfo: { name: api.info.title, version: api.info.version } };
   });
+  mcp.builtLater.push(load);
 
   async function call(request: FastifyRequest, one: OperationTool, given: object) {
     const { fields, headers, ...sent } = one.toRequest({ ...given });

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { entityTag } from '../../rules/entity-tag.ts';
-import { once } from '../once.ts';
+import { shared } from '../shared.ts';
 
 const compress = promisify(gzip);
 
@@ -14,18 +14,19 @@ const CONTENT_SECURITY_POLICY =
 /** `q=0` rejects the encoding. */
 const GZIP = /(?:^|[\s,])(?:gzip|x-gzip|\*)\s*(?=,|$|;)(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
 
-/** Builds and compresses the text at the first request. All requests share both forms. */
+/** Builds and compresses the text once, after the start or at the first request. */
 export function serveText(
   app: FastifyInstance,
   url: string,
   type: string,
   build: () => string | Promise<string>,
 ): void {
-  const packed = once(async () => {
+  const packed = shared(async () => {
     const plain = Buffer.from(await build());
     // Weak, because both forms have it.
     return { plain, gzip: await compress(plain), tag: `W/${entityTag(plain)}` };
   });
+  app.builtLater.push(packed);
   app.get(url, { schema: { hide: true } }, async ({ headers }, reply) => {
     const { plain, gzip, tag } = await packed();
     const isPacked = GZIP.test(headers['accept-encoding']?.toString() ?? '');

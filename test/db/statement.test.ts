@@ -43,7 +43,7 @@ test('a statement has a unique name of resource and operation that PostgreSQL do
   const compose = (name: string, text: string) => unprepared(name, () => sql.raw(text));
   compose('statement_test.once', 'select 1');
   expect(compose('statement_test.once', 'select 1').composed().text).toBe('select 1');
-  expect(() => compose('statement_test.once', 'select 2')).toThrow('Two statements have the name');
+  expect(() => compose('statement_test.once', 'select 2').composed()).toThrow('Two statements have the name');
   expect(() => compose(`statement_test.${'x'.repeat(60)}`, 'select 1')).toThrow('too long');
   for (const { name } of allStatements()) expect(name).toMatch(/^[a-z_]+\.[a-z_]+( \w+)*$/);
 });

@@ -5,7 +5,14 @@ import { MAX_LIMIT } from '../../contract/fields.ts';
 import type { OrganizationScope } from '../pool/scope.ts';
 import { type Json, jsonList } from '../sql/json.ts';
 import { columns, ofOrganization, qb, selectList, type View } from '../sql/query.ts';
-import { nameOfParts, type Params, prepared, statementsBySet, unprepared } from '../sql/statement.ts';
+import {
+  nameOfParts,
+  type Params,
+  prepared,
+  statementsBySet,
+  unprepared,
+  whenListed,
+} from '../sql/statement.ts';
 import { liveCounts } from '../tables/live-counts.ts';
 import type { Resource, TenantTable } from '../tables/resource.ts';
 import type { Filter, Filters } from './filters.ts';
@@ -152,11 +159,12 @@ export function defineList<T, Query extends z.ZodObject>(
     };
   });
 
-  // At the start, so that each is there for `npm run sql` and test/plans.test.ts.
-  for (const state of archived ? [[], ['archived']] : [[]])
-    for (const entries of [[], ...Object.keys(filters).map((entry) => [entry])])
-      statementsFor([...entries, ...state]);
-  statementsFor(['offset']);
+  whenListed(() => {
+    for (const state of archived ? [[], ['archived']] : [[]])
+      for (const entries of [[], ...Object.keys(filters).map((entry) => [entry])])
+        statementsFor([...entries, ...state]);
+    statementsFor(['offset']);
+  });
 
   return async (
     { db, organizationId }: OrganizationScope,

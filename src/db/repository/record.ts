@@ -16,7 +16,7 @@ import {
   selectJson,
   type View,
 } from '../sql/query.ts';
-import { nameOfParts, type Params, prepared, statementsBySet } from '../sql/statement.ts';
+import { nameOfParts, type Params, prepared, statementsBySet, whenListed } from '../sql/statement.ts';
 import { type Resource, recordNotFound, type TenantTable } from '../tables/resource.ts';
 import { type IdempotencyKey, insertOnce, type Once, writeOnce } from './idempotency.ts';
 
@@ -115,7 +115,7 @@ export function defineUpdate<T, Name extends string>(
       ),
     };
   });
-  statementsFor(all);
+  whenListed(() => statementsFor(all));
 
   return async (
     scope: OrganizationScope,

@@ -1,5 +1,5 @@
 /** Simultaneous calls share one promise; after an error the next call builds again. */
-export function once<Value>(build: () => Promise<Value>): () => Promise<Value> {
+export function shared<Value>(build: () => Promise<Value>): () => Promise<Value> {
   let pending: Promise<Value> | undefined;
   return () => {
     pending ??= build().catch((error) => {
