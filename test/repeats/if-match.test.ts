@@ -88,22 +88,17 @@ async function patchWith(header: (tag: string) => string) {
 
 test.each<[string, (tag: string) => string]>([
   ['a list with the tag', (tag) => `${OTHER},${tag} ,"x"`],
-  ['a star among spaces', () => ' * '],
   ['a list of tags that a proxy weakened', (tag) => `W/${OTHER}, W/${tag}`],
   ['the tag with the suffix of a proxy', (tag) => `${tag.slice(0, -1)}-gzip"`],
-  ['the weak tag with the suffix of another proxy', (tag) => `W/${tag.slice(0, -1)}--gzip"`],
-  ['the tag with the suffix of another compression', (tag) => `${tag.slice(0, -1)}-br"`],
 ])('a PATCH whose If-Match is %s is applied', async (_what, header) => {
   expect(await patchWith(header)).toMatchObject({ response: { status: 200 }, title: 'Mérida' });
 });
 
 test.each<[string, (tag: string) => string, message: string]>([
-  ['a list of other tags', () => `${OTHER}, "x"`, CHANGED],
   ['a list with a star', () => `${OTHER}, *`, CHANGED],
   ['a part of the tag', (tag) => `${tag.slice(0, 20)}"`, CHANGED],
   ['a list of other weak tags', () => `W/${OTHER}, W/"x-gzip"`, CHANGED],
   ['the tag without quotes', (tag) => tag.slice(1, -1), NO_TAG],
-  ['empty', () => '', NO_TAG],
 ])('a PATCH whose If-Match is %s changes nothing, and the error says why', async (_what, header, message) => {
   expect(await patchWith(header)).toMatchObject({
     response: { status: 412, body: { error: { message } } },
