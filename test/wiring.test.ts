@@ -57,7 +57,10 @@ const STUBS = {
 const SCRIPT = `
   import { registerHooks } from 'node:module';
   const stubs = ${JSON.stringify(STUBS)};
-  const part = { close: async () => {}, stop: async () => {}, limiter: 'the limiter', storage: 'the storage', links: 'the links' };
+  const part = {
+    close: async () => {}, stop: async () => {}, builtLater: [],
+    limiter: 'the limiter', storage: 'the storage', links: 'the links',
+  };
   globalThis.call = (name, args) => {
     console.log(JSON.stringify({ [name]: args }, (_key, value) => (value === part ? undefined : value)));
     return name === 'greeting' ? '' : name === 'migrateDatabase' || name === 'listen' ? undefined : part;
