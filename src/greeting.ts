@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import type { Config } from './config.ts';
 
 /** An IPv6 address stands in brackets. */
 const hostInUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host);
@@ -9,18 +10,20 @@ function addressOf({ server }: FastifyInstance, host: string): string {
   return `http://${['0.0.0.0', '::'].includes(host) ? 'localhost' : hostInUrl(host)}:${port}`;
 }
 
-/** What a person needs after the start: the addresses, and a request to try. */
-export function greeting(options: {
+type Started = {
   app: FastifyInstance;
-  host: string;
   demoKey: string | undefined;
   dashboard: FastifyInstance;
-  dashboardHost: string;
   isDashboardOpen: boolean;
   /** Of a dashboard whose token was generated. */
   generatedToken: string | undefined;
-}): string {
-  const { app, host, demoKey, dashboard, dashboardHost, isDashboardOpen, generatedToken } = options;
+};
+
+/** What a person needs after the start: the addresses, and a request to try. */
+export function greeting(
+  { HOST: host, DASHBOARD_HOST }: Pick<Config, 'HOST' | 'DASHBOARD_HOST'>,
+  { app, demoKey, dashboard, isDashboardOpen, generatedToken }: Started,
+): string {
   const { port } = app.server.address() as AddressInfo;
   const address = addressOf(app, host);
   const lines = [
@@ -34,7 +37,7 @@ export function greeting(options: {
       ? '  Keys       npm run keys -- issue --organization NAME --name "my integration"'
       : `  Demo key   ${demoKey}`,
     isDashboardOpen
-      ? `  Dashboard  ${addressOf(dashboard, dashboardHost)}/dashboard/v1`
+      ? `  Dashboard  ${addressOf(dashboard, DASHBOARD_HOST)}/dashboard/v1`
       : '  Dashboard  closed: DASHBOARD_TOKEN is not set',
     ...(generatedToken === undefined ? [] : [`  Its token  ${generatedToken}`]),
     '',

@@ -85,14 +85,7 @@ async function start(config: Config): Promise<void> {
     ? await (await import('../demo/load.ts')).loadDemo({ db, storage, dataDir: config.DATA_DIR })
     : undefined;
   const metrics = createMetrics({ db, keys, dataDir: config.DATA_DIR });
-  const jobs = startJobs({
-    db,
-    url: directUrl,
-    storage,
-    logger,
-    onDone: metrics.jobDone,
-    onFailed: metrics.jobFailed,
-  });
+  const jobs = startJobs({ db, url: directUrl, storage, logger, metrics });
   onClose(jobs.stop);
   const pressure = watchPressure();
   onClose(pressure.stop);
@@ -135,15 +128,7 @@ async function start(config: Config): Promise<void> {
   await listen(dashboard, { host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT });
   startWatchdog();
   process.stdout.write(
-    greeting({
-      app,
-      host: config.HOST,
-      demoKey,
-      dashboard,
-      dashboardHost: config.DASHBOARD_HOST,
-      isDashboardOpen: token !== undefined,
-      generatedToken,
-    }),
+    greeting(config, { app, demoKey, dashboard, isDashboardOpen: token !== undefined, generatedToken }),
   );
   buildInBackground([...app.builtLater, ...dashboard.builtLater], logger);
 }

@@ -32,8 +32,6 @@ export function isWellFormedKey(text: string): boolean {
   return checksum(text.slice(0, end - 1)) === text.slice(end);
 }
 
-export const containsKey = (text: string): boolean => text.includes(PREFIX);
-
 /** Hexadecimal. A key is random enough for SHA-256 without a salt. */
 export const hashKey = (key: string): string => hash('sha256', key);
 

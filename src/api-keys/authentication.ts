@@ -1,12 +1,11 @@
-import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { ApiError, type ErrorValues } from '../contract/errors.ts';
 import { type ResourceName, resourceNames } from '../contract/resources.ts';
 import { type Database, type OrganizationScope, scopeTo } from '../db/index.ts';
 import { callerOf } from '../http/caller.ts';
-import { hasScheme, presentedKey } from '../http/credentials.ts';
+import { presentedKey } from '../http/credentials.ts';
 import { beforeWrites } from '../http/error-handler.ts';
-import { containsKey, isWellFormedKey } from './api-key.ts';
+import { isWellFormedKey } from './api-key.ts';
 import type { KeyCache } from './cache.ts';
 import type { KnownKey } from './repository.ts';
 
@@ -27,22 +26,8 @@ export type Needs = {
   resource?: ResourceName;
 };
 
-const KEY_HEADERS = ['authorization', 'x-api-key'];
-
-function unauthorized(problem: ErrorValues<'UNAUTHORIZED'>): ApiError {
-  return new ApiError('UNAUTHORIZED', problem);
-}
-
-function noUsableKey({ headers, url = '' }: IncomingMessage): ApiError {
-  const { authorization = '' } = headers;
-  if (containsKey(authorization) && !hasScheme(authorization)) return unauthorized('withoutBearer');
-  if (containsKey(url)) return unauthorized('inAddress');
-  const [name] =
-    Object.entries(headers).find(
-      ([name, value]) => !KEY_HEADERS.includes(name) && containsKey(String(value)),
-    ) ?? [];
-  return unauthorized(name === undefined ? 'noKey' : { inHeader: name });
-}
+const unauthorized = (problem: ErrorValues<'UNAUTHORIZED'>): ApiError =>
+  new ApiError('UNAUTHORIZED', problem);
 
 const ACCESS_ERRORS = { read: 'KEY_READ_ONLY', create: 'KEY_CREATE_ONLY' } as const;
 
@@ -86,9 +71,8 @@ export function authenticate(app: FastifyInstance, { db, keys }: { db: Database;
       done(key ? undefined : unauthorized('notActive'));
     };
     const presented = presentedKey(request.raw.rawHeaders);
-    if (presented === undefined) return done(noUsableKey(request.raw));
-    if (!isWellFormedKey(presented))
-      return done(unauthorized(hasScheme(presented) ? 'surplusBearer' : 'incomplete'));
+    if (presented === undefined) return done(unauthorized('noKey'));
+    if (!isWellFormedKey(presented)) return done(unauthorized('incomplete'));
     const found = keys.find(presented);
     if (found instanceof Promise) found.then(enter, (error) => done(beforeWrites(error) as Error));
     else enter(found);

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { sizeRule } from '../../rules/record-size.ts';
 import * as f from '../contract/fields.ts';
-import { rejectedFields, SET_IN_DASHBOARD } from '../http/ignored-parameters.ts';
 
 const type = () => z.enum(['package', 'experience', 'expedition', 'custom']);
 const status = () => z.enum(['active', 'paused', 'draft']);
@@ -119,8 +118,7 @@ const CatalogProductVariantCreate = z
       priceMax: f.price().nullish(),
     }),
   )
-  .meta({ id: 'CatalogProductVariantCreate' })
-  .register(rejectedFields, { durationHours: SET_IN_DASHBOARD });
+  .meta({ id: 'CatalogProductVariantCreate' });
 
 const details = {
   budgetTier: budgetTier().nullish(),
@@ -176,11 +174,6 @@ export const CatalogProductCreate = z
         variants: [{ label: 'Temporada alta', fromPrice: 1790 }],
       },
     ],
-  })
-  .register(rejectedFields, {
-    coverImage: SET_IN_DASHBOARD,
-    destinations: SET_IN_DASHBOARD,
-    gallery: SET_IN_DASHBOARD,
   });
 export type CatalogProductCreate = z.infer<typeof CatalogProductCreate>;
 

@@ -88,13 +88,8 @@ function lineOf(key: ApiKey): string {
   return `${id}  ${key.start}…${key.last4}  ${name}  ${access}  ${reach}  ${state}  last used ${key.lastUsedAt ?? 'never'}`;
 }
 
-const OPTION_OF: Record<string, keyof Options> = {
-  name: 'name',
-  access: 'access',
-  expiresAt: 'expires',
-  resources: 'resources',
-  requestsPerMinute: 'per-minute',
-};
+/** Of fields that have another name. */
+const OPTION_OF: Record<string, string> = { expiresAt: 'expires', requestsPerMinute: 'per-minute' };
 
 async function expiryIn(db: Database, expires: string): Promise<string | null> {
   if (expires === 'never') return null;
@@ -122,7 +117,10 @@ async function settingsOf(
 function validated<Schema extends z.ZodType>(schema: Schema, input: object): z.output<Schema> {
   const parsed = validate(schema, input);
   if (parsed.success) return parsed.data;
-  const errors = parsed.error.issues.map(({ path, message }) => `--${OPTION_OF[String(path[0])]} ${message}`);
+  const errors = parsed.error.issues.map(({ path: [field], message }) => {
+    const name = String(field);
+    return `--${OPTION_OF[name] ?? name} ${message}`;
+  });
   throw new UsageError(`${errors.join('; ')}.`);
 }
 

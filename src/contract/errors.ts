@@ -25,16 +25,13 @@ type Kind<Values> = {
 
 const kind = <Values = undefined>(described: Kind<Values>) => described;
 
+const plain = (status: number, message: string) => kind({ status, message });
+
 const MAX_DETAILS = 20;
 const LIMIT_RULE = limitRule(MAX_LIMIT);
 
-const HOW = 'Send one key, as `Authorization: Bearer <key>` or as `x-api-key: <key>`.';
-
 const KEY_PROBLEMS = {
-  noKey: `No API key was found. ${HOW}`,
-  withoutBearer: `Authorization contains the key without the word Bearer. ${HOW}`,
-  surplusBearer: `The header has one word Bearer too many before the key. ${HOW}`,
-  inAddress: `The key was sent in the URL, which logs record: replace the key. ${HOW}`,
+  noKey: 'No API key was found. Send one key, as `Authorization: Bearer <key>` or as `x-api-key: <key>`.',
   incomplete:
     'This is not a complete API key: its format or its checksum is wrong. Copy the whole key, from `tcrm_` to the last character.',
   notActive: 'The API key is not valid: it is unknown, expired or revoked.',
@@ -84,7 +81,7 @@ function notFound(noun: string, search?: string) {
   });
 }
 
-const notArchived = (noun: string) => kind({ status: 409, message: `The ${noun} is not archived.` });
+const notArchived = (noun: string) => plain(409, `The ${noun} is not archived.`);
 
 const ERRORS = {
   VALIDATION_FAILED: kind<readonly FieldError[] | string>({
@@ -99,24 +96,15 @@ const ERRORS = {
     example: [{ path: 'query.limit', message: LIMIT_RULE }],
     details: (invalid) => (typeof invalid === 'string' ? undefined : invalid.slice(0, MAX_DETAILS)),
   }),
-  UNAUTHORIZED: kind<keyof typeof KEY_PROBLEMS | { inHeader: string }>({
+  UNAUTHORIZED: kind<keyof typeof KEY_PROBLEMS>({
     status: 401,
     meaning: 'No key or token was found, or it is not valid.',
-    message: (problem) =>
-      typeof problem === 'string'
-        ? KEY_PROBLEMS[problem]
-        : `The key was sent in the header ${problem.inHeader.slice(0, 64)}. ${HOW}`,
+    message: (problem) => KEY_PROBLEMS[problem],
     example: 'notActive',
     headers: () => ({ 'www-authenticate': 'Bearer' }),
   }),
-  KEY_READ_ONLY: kind({
-    status: 403,
-    message: 'This key can only read. Use a key with the access "write".',
-  }),
-  KEY_CREATE_ONLY: kind({
-    status: 403,
-    message: 'This key can only create. Use a key with the access "write" or "read".',
-  }),
+  KEY_READ_ONLY: plain(403, 'This key can only read. Use a key with the access "write".'),
+  KEY_CREATE_ONLY: plain(403, 'This key can only create. Use a key with the access "write" or "read".'),
   KEY_RESOURCE_NOT_ALLOWED: kind<{ resource: string; resources: readonly string[] }>({
     status: 403,
     meaning: 'The key was issued for other resources.',
@@ -124,10 +112,7 @@ const ERRORS = {
       `This key has no access to ${resource}, only to ${resources.join(', ')}. Use another key.`,
     example: { resource: 'customers', resources: ['catalog'] },
   }),
-  FILE_LINK_INVALID: kind({
-    status: 403,
-    message: 'The link has expired or is not valid. List the attachments again.',
-  }),
+  FILE_LINK_INVALID: plain(403, 'The link has expired or is not valid. List the attachments again.'),
   ROUTE_NOT_FOUND: kind<keyof typeof NO_ROUTE>({
     status: 404,
     message: (reason) => NO_ROUTE[reason],
@@ -165,10 +150,7 @@ const ERRORS = {
     details: (taken) => (taken === 'unnamed' ? undefined : taken),
   }),
   CUSTOMER_NOT_ARCHIVED: notArchived('customer'),
-  CUSTOMER_ERASED: kind({
-    status: 409,
-    message: 'The customer was erased: nothing is left to restore.',
-  }),
+  CUSTOMER_ERASED: plain(409, 'The customer was erased: nothing is left to restore.'),
   CUSTOMER_MERGED: kind<{ mergedInto: string }>({
     status: 409,
     meaning: 'The customer was merged into another customer.',
@@ -185,7 +167,7 @@ const ERRORS = {
     message: 'The first request with this Idempotency-Key is still running. Retry in 1 s.',
     headers: () => ({ 'retry-after': '1' }),
   }),
-  ORGANIZATION_CLOSED: kind({ status: 409, message: 'The organization is closed. Reopen it to write.' }),
+  ORGANIZATION_CLOSED: plain(409, 'The organization is closed. Reopen it to write.'),
   API_KEY_INACTIVE: kind<Inactive>({
     status: 409,
     meaning: 'The key is revoked, expired or already rotated.',
@@ -213,10 +195,10 @@ const ERRORS = {
     message: ({ key }) => `Another stage has the key ${JSON.stringify(key)}.`,
     example: { key: 'negotiation' },
   }),
-  QUOTE_NOT_PUBLISHED: kind({
-    status: 409,
-    message: 'The quote is not published, or its customer was erased: nobody can open it.',
-  }),
+  QUOTE_NOT_PUBLISHED: plain(
+    409,
+    'The quote is not published, or its customer was erased: nobody can open it.',
+  ),
   PRECONDITION_FAILED: kind<keyof typeof PRECONDITIONS>({
     status: 412,
     message: (reason) => PRECONDITIONS[reason],
@@ -243,10 +225,7 @@ const ERRORS = {
     example: { limit: 6000, reset: 12 },
     headers: ({ reset }) => ({ 'retry-after': String(reset) }),
   }),
-  INTERNAL_ERROR: kind({
-    status: 500,
-    message: 'Internal error in the service. Report the X-Request-Id.',
-  }),
+  INTERNAL_ERROR: plain(500, 'Internal error in the service. Report the X-Request-Id.'),
   SERVICE_UNAVAILABLE: kind<keyof typeof UNAVAILABLE>({
     status: 503,
     message: (reason) => UNAVAILABLE[reason],

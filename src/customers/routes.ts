@@ -48,25 +48,22 @@ export const publicCustomers: CustomerView = {
 /** Whoever steals a website's key must not learn what others know about the owner of a number: only what was sent. */
 function asSent(created: Json<Customer>, sent: CustomerCreate): Json<Customer> {
   const keys = sent.contacts.map(keyOfContact);
-  const { id, contacts, createdAt } = parseJson(created);
-  const { firstName = null, lastName = null, city = null, country = null } = sent;
-  const { preferredLanguage = null, summary = null, tags } = sent;
-  return toJson({
-    id,
-    firstName,
-    lastName,
-    displayName: [firstName, lastName].filter((name) => name?.trim()).join(' ') || null,
-    city,
-    country,
-    preferredLanguage,
-    summary,
-    tags,
-    contacts: contacts
-      .filter((contact) => keys.includes(keyOfContact(contact)))
-      .map((contact) => ({ ...contact, displayName: null })),
-    createdAt,
-    updatedAt: createdAt,
-  });
+  const { id, contacts, createdAt, ...others } = parseJson(created);
+  const unset = Object.fromEntries(Object.keys(others).map((name) => [name, null]));
+  const names = [sent.firstName, sent.lastName].filter((name) => name?.trim());
+  return toJson(
+    Customer.parse({
+      ...unset,
+      ...sent,
+      id,
+      displayName: names.join(' ') || null,
+      contacts: contacts
+        .filter((contact) => keys.includes(keyOfContact(contact)))
+        .map((contact) => ({ ...contact, displayName: null })),
+      createdAt,
+      updatedAt: createdAt,
+    }),
+  );
 }
 
 export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, view) => {

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { contactKey, IDENTIFIER_TYPES, identifierRule } from '../../rules/contact-key.ts';
 import { sizeRule } from '../../rules/record-size.ts';
 import * as f from '../contract/fields.ts';
-import { rejectedFields, SET_IN_DASHBOARD } from '../http/ignored-parameters.ts';
 
 /** The limits of a customer. A merge checks them too. */
 export const CUSTOMER_BOUNDS = { contacts: 50, tags: 100, summary: 50_000 };
@@ -86,8 +85,7 @@ const ContactInput = z
     if (contactKey(identifierType, identifierValue) === null)
       f.addIssue(payload, identifierRule(identifierType, identifierValue), ['identifierValue']);
   })
-  .meta({ id: 'CustomerContactCreate' })
-  .register(rejectedFields, { displayName: SET_IN_DASHBOARD });
+  .meta({ id: 'CustomerContactCreate' });
 export type ContactInput = z.infer<typeof ContactInput>;
 
 const contacts = () =>

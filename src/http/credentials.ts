@@ -1,8 +1,6 @@
 /** Without trailing spaces: a pattern that also trims takes quadratic time on a header full of spaces. */
 const BEARER = /^bearer +/i;
 
-export const hasScheme = (key: string): boolean => BEARER.test(key);
-
 /** Null if the header was sent twice with different values. Node itself takes the first. */
 function onlyValue(rawHeaders: readonly string[], wanted: string): string | undefined | null {
   let found: string | undefined;

@@ -14,22 +14,16 @@ declare module 'fastify' {
   }
 }
 
-/** Messages for names that clients often send by mistake, instead of `is unknown`. */
-export const rejectedFields = z.registry<Readonly<Record<string, string>>>();
-
-export const SET_IN_DASHBOARD = 'is set in the dashboard';
-
 type Known = {
   fields: ReadonlyMap<string, Known | undefined>;
   responseFields: ReadonlySet<string>;
-  rejectedFields: Readonly<Record<string, string>>;
 };
 
 const MAX_NAMES = 20;
 const MAX_NAME_LENGTH = 100;
 const STRICT = /(?:^|[,;\s])handling\s*=\s*"?strict"?(?:$|[,;\s])/i;
 
-const NOTHING: Known = { fields: new Map(), responseFields: new Set(), rejectedFields: {} };
+const NOTHING: Known = { fields: new Map(), responseFields: new Set() };
 
 function unwrapped(schema: unknown): z.ZodObject | z.ZodArray | undefined {
   if (schema instanceof z.ZodObject || schema instanceof z.ZodArray) return schema;
@@ -54,7 +48,6 @@ function knownNames(requestSchema: unknown, responseSchema: unknown): Known | un
   return {
     fields: new Map(fields),
     responseFields: new Set(Object.keys(responseFields)),
-    rejectedFields: rejectedFields.get(schema) ?? {},
   };
 }
 
@@ -111,7 +104,6 @@ export function unknownName(path: string, name: string, names: readonly string[]
 }
 
 function strictError(path: string, { name, known }: Unknown): FieldError {
-  if (Object.hasOwn(known.rejectedFields, name)) return { path, message: String(known.rejectedFields[name]) };
   return known.responseFields.has(name)
     ? { path, message: 'is read-only: only responses have it' }
     : unknownName(path, name, [...known.fields.keys()]);
@@ -131,6 +123,7 @@ const isStrict = (request: FastifyRequest): boolean => STRICT.test(String(reques
 
 /** Adds `paths` to X-Ignored-Parameters. */
 export function nameIgnored(reply: FastifyReply, paths: readonly string[]): void {
+  if (paths.length === 0) return;
   const before = reply.getHeader('x-ignored-parameters');
   const names = [...(before === undefined ? [] : String(before).split(', ')), ...paths.map(headerSafe)];
   reply.header('x-ignored-parameters', names.slice(0, MAX_NAMES).join(', '));
@@ -141,9 +134,9 @@ export function nameIgnored(reply: FastifyReply, paths: readonly string[]): void
  * @throws VALIDATION_FAILED with `Prefer: handling=strict`
  */
 export function reportIgnored(request: FastifyRequest, reply: FastifyReply, paths: readonly string[]): void {
-  if (paths.length === 0) return;
   nameIgnored(reply, paths);
-  if (isStrict(request)) throw validationFailed(paths.map((path) => ({ path, message: UNKNOWN_NAME })));
+  if (isStrict(request) && paths.length > 0)
+    throw validationFailed(paths.map((path) => ({ path, message: UNKNOWN_NAME })));
 }
 
 /** Call it before the routes are registered. */
@@ -160,10 +153,10 @@ export function reportIgnoredParameters(app: FastifyInstance): void {
     const { knownQuery, knownBody } = request.routeOptions.config;
     const query = unknownNames(request.query, knownQuery, '');
     const body = Array.isArray(request.body) ? [] : unknownNames(request.body, knownBody, 'body');
-    if (query.length + body.length > 0) {
-      const names = [...query, ...body].map(({ path }) => headerSafe(path));
-      reply.header('x-ignored-parameters', names.slice(0, MAX_NAMES).join(', '));
-    }
+    nameIgnored(
+      reply,
+      [...query, ...body].map(({ path }) => path),
+    );
     if (isStrict(request)) {
       reply.header('preference-applied', 'handling=strict');
       request.strictErrors = [

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { FileStorage } from '../files/storage.ts';
+import type { Metrics } from '../http/metrics.ts';
 import type { JobContext } from './context.ts';
 import { withJobLock } from './lock.ts';
 import { purgeProducts } from './purge.ts';
@@ -31,8 +32,7 @@ const FIRST_RUN_MS = 60_000;
 export type JobsOptions = Omit<Parameters<Job['run']>[0], 'signal'> & {
   /** A direct connection, for the locks. */
   url: string;
-  onDone?: (counts: Record<string, number>) => void;
-  onFailed?: () => void;
+  metrics: Pick<Metrics, 'jobDone' | 'jobFailed'>;
   jobs?: Record<string, Job>;
   firstRun?: number;
   hour?: number;
@@ -40,7 +40,7 @@ export type JobsOptions = Omit<Parameters<Job['run']>[0], 'signal'> & {
 
 /** A failed job is logged, and retried after an hour at most. `stop` lets each job finish its current batch. */
 export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
-  const { url, onDone, onFailed, jobs = JOBS, firstRun = FIRST_RUN_MS, hour = HOUR_MS, ...context } = options;
+  const { url, metrics, jobs = JOBS, firstRun = FIRST_RUN_MS, hour = HOUR_MS, ...context } = options;
   const stopping = new AbortController();
   const loops = Object.entries(jobs).map(async ([name, { lock, every, run }]) => {
     const work = (signal: AbortSignal): ReturnType<Job['run']> => run({ ...context, signal });
@@ -48,10 +48,10 @@ export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
       wait = every;
       try {
         const counts = await withJobLock(url, lock, work, stopping.signal);
-        if (counts) onDone?.(counts);
+        if (counts) metrics.jobDone(counts);
       } catch (error) {
         context.logger.error({ err: error, job: name }, 'a job failed');
-        onFailed?.();
+        metrics.jobFailed();
         wait = Math.min(every, hour);
       }
     }

@@ -1,5 +1,4 @@
 import { documentedError, type ErrorCode, statusOf } from '../contract/errors.ts';
-import { inPascalCase } from './responses.ts';
 
 type Operation = { method: string; url: string };
 
@@ -30,6 +29,10 @@ export function codesByStatus(operation: Operation, own: readonly ErrorCode[]): 
   if (isPublic(operation)) for (const status of OF_THE_CONTRACT) found.set(status, found.get(status) ?? []);
   return found;
 }
+
+/** `ApiKeyNotFound` */
+const inPascalCase = (code: string): string =>
+  code.toLowerCase().replaceAll(/(?:^|_)(\w)/g, (_start, letter: string) => letter.toUpperCase());
 
 export type NamedResponse = { name: string; response: object };
 

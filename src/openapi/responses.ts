@@ -8,10 +8,6 @@ declare module 'fastify' {
   }
 }
 
-/** `API key`, `/api-keys` and `API_KEY` are `ApiKey` and `ApiKeys`. */
-export const inPascalCase = (words: string): string =>
-  words.toLowerCase().replaceAll(/(?:^|[^a-z]+)(\w)/g, (_start, letter: string) => letter.toUpperCase());
-
 export const json = (schema: z.ZodType, description: string): object => ({
   description,
   content: { 'application/json': { schema } },

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import * as f from '../contract/fields.ts';
-import { rejectedFields } from '../http/ignored-parameters.ts';
 
 const temperature = () => z.enum(['hot', 'warm', 'cold', 'unknown', 'discarded']);
 
@@ -51,23 +50,19 @@ export const Opportunity = z
 
 export const OpportunityParams = z.object({ opportunityId: f.pathId('Id of the opportunity.') });
 
-export const OpportunityListQuery = z
-  .object({
-    ...f.changeQuery(),
-    customerId: f.idFilter('customers'),
-    query: f.textFilter('Text in the title, short reference or destination, ignoring case and accents.'),
-    salesStage: f.textFilter('Opportunities of exactly this sales stage.'),
-    sellerMemberId: f.idFilter('team members'),
-    stageId: f.idFilter('pipeline columns'),
-    temperature: temperature()
-      .optional()
-      .describe(
-        'Opportunities of this temperature. The override of a team member takes precedence over the value of the agent.',
-      ),
-  })
-  .register(rejectedFields, {
-    stage: 'is unknown (did you mean stageId? It takes the id of a pipeline column, not its key)',
-  });
+export const OpportunityListQuery = z.object({
+  ...f.changeQuery(),
+  customerId: f.idFilter('customers'),
+  query: f.textFilter('Text in the title, short reference or destination, ignoring case and accents.'),
+  salesStage: f.textFilter('Opportunities of exactly this sales stage.'),
+  sellerMemberId: f.idFilter('team members'),
+  stageId: f.idFilter('pipeline columns'),
+  temperature: temperature()
+    .optional()
+    .describe(
+      'Opportunities of this temperature. The override of a team member takes precedence over the value of the agent.',
+    ),
+});
 
 /** The schemas below belong to the dashboard API only. */
 

@@ -86,7 +86,7 @@ export const teamDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
       schema: {
         operationId: 'updateTeamMember',
         summary: 'Update a team member',
-        description: `${CHANGES_ONLY}`,
+        description: CHANGES_ONLY,
         params,
         body: TeamMemberUpdate,
         response: { 200: json(TeamMemberRecord, 'The team member as it is now.') },

@@ -14,10 +14,10 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const schedule = (
   jobs: Record<string, Job>,
   write: (line: string) => void = () => undefined,
-  onFailed: () => void = () => undefined,
+  jobFailed: () => void = () => undefined,
 ) =>
   startJobs({
-    onFailed,
+    metrics: { jobDone: () => undefined, jobFailed },
     db: service.db,
     url: service.url,
     storage: service.storage,

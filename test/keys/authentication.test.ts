@@ -51,29 +51,15 @@ test('a header full of spaces is read in linear time', () => {
   expect(presentedKey(['authorization', `Bearer${' '.repeat(300_000)}`])).toBeUndefined();
 });
 
-const { misplaced } = UNAUTHORIZED;
-
 test.each<[string, (key: string) => { url?: string; headers?: Record<string, string> }, object]>([
-  [
-    'without Bearer',
-    (key) => ({ headers: { authorization: key } }),
-    misplaced('Authorization contains the key without the word Bearer.'),
-  ],
+  ['without Bearer', (key) => ({ headers: { authorization: key } }), UNAUTHORIZED.noKey],
   [
     'with Bearer twice',
     (key) => ({ headers: { authorization: `Bearer Bearer ${key}` } }),
-    misplaced('The header has one word Bearer too many before the key.'),
+    UNAUTHORIZED.incomplete,
   ],
-  [
-    'in a cookie',
-    (key) => ({ headers: { cookie: `k=${key}` } }),
-    misplaced('The key was sent in the header cookie.'),
-  ],
-  [
-    'in the URL',
-    (key) => ({ url: `/v1/team?api_key=${key}` }),
-    misplaced('The key was sent in the URL, which logs record: replace the key.'),
-  ],
+  ['in a cookie', (key) => ({ headers: { cookie: `k=${key}` } }), UNAUTHORIZED.noKey],
+  ['in the URL', (key) => ({ url: `/v1/team?api_key=${key}` }), UNAUTHORIZED.noKey],
   [
     'beside another key',
     (key) => ({ headers: { authorization: `Bearer ${key}x`, 'x-api-key': key } }),

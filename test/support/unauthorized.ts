@@ -1,11 +1,10 @@
 const unauthorized = (message: string) => ({ error: { code: 'UNAUTHORIZED', message } }) as const;
 
-const HOW = 'Send one key, as `Authorization: Bearer <key>` or as `x-api-key: <key>`.';
-
 /** The bodies of a 401 of /v1. */
 export const UNAUTHORIZED = {
-  noKey: unauthorized(`No API key was found. ${HOW}`),
-  misplaced: (how: string) => unauthorized(`${how} ${HOW}`),
+  noKey: unauthorized(
+    'No API key was found. Send one key, as `Authorization: Bearer <key>` or as `x-api-key: <key>`.',
+  ),
   incomplete: unauthorized(
     'This is not a complete API key: its format or its checksum is wrong. Copy the whole key, from `tcrm_` to the last character.',
   ),

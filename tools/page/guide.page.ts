@@ -51,12 +51,3 @@ test('it reads the same without scripts', async () => {
   expect(await page.getByRole('button').count()).toBe(0);
   await page.close();
 });
-
-test('on paper it is whole and has no navigation', async () => {
-  const { page } = await open(guide(), { width: 720, height: 1_000 });
-  await page.emulateMedia({ media: 'print' });
-  for (const hidden of ['header', 'main button'])
-    expect(await page.locator(hidden).filter({ visible: true }).count()).toBe(0);
-  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(720);
-  await page.close();
-});
