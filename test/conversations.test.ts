@@ -422,14 +422,17 @@ test('an inbox shows the newest message of each chain, and who handles it', asyn
 
 test('of messages with one timestamp in two threads of a chain, the one that arrived last is the newest in inbox and transcript', async () => {
   const agency = await service.agency();
-  const older = await conversation(agency, {});
-  const newer = await conversation(agency, { rotatedFrom: older.id });
-  for (const [index, { id }] of [newer, older, newer, older].entries())
-    await message(agency, id, { content: `${index}`, createdAt: '2026-10-01T10:00:00Z' });
-  const { data } = (await agency.get(`/v1/conversations/${older.id}/messages`)).body;
-  expect(data.map(({ content }: { content: string }) => content)).toEqual(['0', '1', '2', '3']);
-  const { body } = await dashboard.of(agency).get(`/conversations/${newer.id}`);
-  expect(body.lastMessage.content).toBe('3');
+  for (const isOlderLast of [true, false]) {
+    const older = await conversation(agency, {});
+    const newer = await conversation(agency, { rotatedFrom: older.id });
+    const [first, last] = isOlderLast ? [newer, older] : [older, newer];
+    for (const [index, { id }] of [first, last, first, last].entries())
+      await message(agency, id, { content: `${index}`, createdAt: '2026-10-01T10:00:00Z' });
+    const { data } = (await agency.get(`/v1/conversations/${older.id}/messages`)).body;
+    expect(data.map(({ content }: { content: string }) => content)).toEqual(['0', '1', '2', '3']);
+    const { body } = await dashboard.of(agency).get(`/conversations/${newer.id}`);
+    expect(body.lastMessage.content).toBe('3');
+  }
 });
 
 test('a delivery is reported by the id of the provider, in any order and more than once', async () => {

@@ -45,6 +45,10 @@ describe('the documents and the tables of the walks have', () => {
     );
     expect(DOCUMENTED.map(({ name }) => name).sort()).toEqual(routes.sort());
     expect(Object.keys(OPERATIONS).sort(), `SPECIAL_REQUESTS of ${FILE}`).toEqual(routes);
+    const paged = Object.keys(OPERATIONS).filter(
+      (name) => name.startsWith('GET /v1') && inQuery(name).some((parameter) => parameter.name === 'offset'),
+    );
+    expect(Object.keys(LISTS).sort(), `LISTED of ${FILE}`).toEqual(paged.sort());
   });
 
   test('for every read that has an ETag, an operation that changes its response', () => {

@@ -1,25 +1,23 @@
-import { globSync } from 'node:fs';
-import { getTableName } from 'drizzle-orm';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
+import {
+  catalogProductRecord,
+  listCatalogProducts,
+  purgeCatalogProducts,
+} from '../../src/catalog/repository.ts';
+import { listConversationRecords, listConversations } from '../../src/conversations/repository.ts';
+import { customerRecord, listCustomers } from '../../src/customers/repository.ts';
 import { newId, type OrganizationScope, parseJson, type Queries, type Resource } from '../../src/db/index.ts';
 import * as schema from '../../src/db/tables/index.ts';
-import { opportunityRecord } from '../../src/opportunities/repository.ts';
+import { listOpportunities, opportunityRecord } from '../../src/opportunities/repository.ts';
 import { eraseCustomer } from '../../src/person/erase.repository.ts';
-import { quoteRecord } from '../../src/quotes/repository.ts';
-import {
-  bodyOf,
-  DOCUMENTED,
-  type Operation as Documented,
-  INTERNAL,
-  operationsOf,
-  PUBLIC,
-  SCHEMAS,
-} from './contract.ts';
+import { pipelineStageRecord } from '../../src/pipeline-stages/repository.ts';
+import { listQuotes, quoteRecord } from '../../src/quotes/repository.ts';
+import { listTeamMembers, teamMemberRecord } from '../../src/team/repository.ts';
+import { bodyOf, DOCUMENTED, INTERNAL, operationsOf, SCHEMAS } from './contract.ts';
 import type { Dashboard } from './dashboard.ts';
 import { recordId } from './dataset.ts';
 import {
   attachment,
-  byPublicApi,
   conversation,
   customer,
   type Fields,
@@ -29,16 +27,14 @@ import {
   opportunity,
   product,
   quote,
-  shown,
   stage,
 } from './records.ts';
 import type { Agency, Reply, Service } from './service.ts';
 import { type Kinds, madeOf, samplesWith } from './values.ts';
 
 /**
- * What the walks over both APIs use: the request of each operation (`OPERATIONS`), and what each list returns (`LISTS`).
- * Both are derived from the OpenAPI documents. Only what a document does not say is written here: `SPECIAL_REQUESTS` for
- * operations, `LISTED` for filters and searched fields. test/contract/operations.test.ts reports an entry that is missing.
+ * What the walks over both APIs use: the request of each operation (`OPERATIONS`), derived from the OpenAPI documents but for
+ * `SPECIAL_REQUESTS`, and what each list returns (`LISTED`). test/contract/operations.test.ts reports an entry that is missing.
  */
 
 export const FILE = 'test/support/operations.ts';
@@ -148,14 +144,7 @@ export async function populate(
     attachmentId: file.stored.id,
     apiKeyId,
   };
-  // A resource without a record above gets one with the fields that it requires.
-  const others: Record<string, string> = {};
-  for (const { make, creates } of Object.values(LISTS)) {
-    const [idName = ''] = /\w+(?=\}$)/.exec(operationAt('PATCH', recordsOf(creates)) ?? '') ?? [];
-    const fields = () => wholeOf(creates, { ...has, word: `primero ${word}` }, true);
-    if (!(idName in has)) others[idName] = (await make(agency, fields())).id;
-  }
-  return { ...others, ...has } as Record<keyof typeof has, string>;
+  return has;
 }
 export type Has = Awaited<ReturnType<typeof populate>>;
 
@@ -396,6 +385,11 @@ export type List = {
   order: readonly [column: string, direction: 'asc' | 'desc nulls last'];
   /** The operation that archives a record, if there is one. */
   archive?: string;
+  /** The dashboard's functions for the same records. */
+  record: {
+    list: (scope: OrganizationScope, query: never) => Promise<unknown>;
+    archive?: (scope: OrganizationScope, id: string) => Promise<unknown>;
+  };
   /** Deletes records of all organizations that were archived before a timestamp, if there is a retention. */
   purge?: (db: Queries, limit: number) => Promise<{ id: string }[]>;
   filters: Record<string, Filter>;
@@ -424,10 +418,20 @@ const DASHBOARD_FILTERS: Record<string, Record<string, Filter>> = {
   '/conversations': { controlledBy: { values: ['Agent', 'Lucía'], loaded: 'agent' } },
 };
 
-/** What does not follow from the documents. */
-const LISTED: Record<string, Partial<List>> = {
+const NEWEST = ['updated_at', 'desc nulls last'] as const;
+
+/** Every list of /v1 that has pages; without its filters by a date, which are those of the document. */
+const LISTED: Record<string, Omit<List, 'dates'>> = {
   'GET /v1/catalog/products': {
+    resource: schema.activeProducts,
+    read: listCatalogProducts,
+    record: catalogProductRecord,
     make: product,
+    creates: 'POST /v1/catalog/products',
+    written: 'CatalogProductCreate',
+    order: NEWEST,
+    archive: 'DELETE /v1/catalog/products/{productId}',
+    purge: purgeCatalogProducts,
     filters: {
       budgetTier: { values: ['mid', 'premium'], loaded: 'mid' },
       destination: {
@@ -442,7 +446,14 @@ const LISTED: Record<string, Partial<List>> = {
     searched: { title: 'title', shortDescription: 'short description', description: 'description' },
   },
   'GET /v1/customers': {
+    resource: schema.activeCustomers,
+    read: listCustomers,
+    record: customerRecord,
     make: customer,
+    creates: 'POST /v1/customers',
+    written: 'CustomerCreate',
+    order: NEWEST,
+    archive: 'DELETE /v1/customers/{customerId}',
     filters: {
       tag: {
         field: 'tags',
@@ -453,7 +464,14 @@ const LISTED: Record<string, Partial<List>> = {
     searched: { firstName: 'name', lastName: 'name', summary: 'the summary', contacts: 'any contact' },
   },
   'GET /v1/opportunities': {
+    resource: schema.activeOpportunities,
+    read: listOpportunities,
+    record: opportunityRecord,
     make: opportunity,
+    creates: `PUT ${BELOW}/opportunities/{opportunityId}`,
+    written: 'OpportunityPut',
+    order: NEWEST,
+    archive: `DELETE ${BELOW}/opportunities/{opportunityId}`,
     filters: {
       customerId: ofCustomer,
       salesStage: { values: ['Qualified', 'Won'], loaded: 'qualified' },
@@ -465,7 +483,11 @@ const LISTED: Record<string, Partial<List>> = {
   },
   'GET /v1/conversations': {
     resource: schema.newestThreads,
+    read: listConversations,
+    record: { list: listConversationRecords },
     make: conversation,
+    creates: `PUT ${BELOW}/conversations/{conversationId}`,
+    written: 'ConversationPut',
     order: ['last_message_at', 'desc nulls last'],
     filters: {
       activityState: { values: ['Open', 'Waiting'], loaded: 'closed' },
@@ -475,7 +497,14 @@ const LISTED: Record<string, Partial<List>> = {
     searched: { contactName: 'contact name', contact: 'the channel identifier' },
   },
   'GET /v1/quotes': {
+    resource: schema.activeQuotes,
+    read: listQuotes,
+    record: quoteRecord,
     make: quote,
+    creates: `PUT ${BELOW}/quotes/{quoteId}`,
+    written: 'QuotePut',
+    order: NEWEST,
+    archive: `DELETE ${BELOW}/quotes/{quoteId}`,
     filters: {
       customerId: { ...ofCustomer, isDerived: true },
       opened: { field: 'openCount', values: [2, 0], sent: 'true', loaded: 'true' },
@@ -485,91 +514,37 @@ const LISTED: Record<string, Partial<List>> = {
     searched: { title: 'title', destination: 'destination' },
   },
   'GET /v1/team': {
+    resource: schema.activeMembers,
+    read: listTeamMembers,
+    record: teamMemberRecord,
     make: member,
+    written: 'TeamMemberPut',
+    archive: `DELETE ${BELOW}/team-members/{teamMemberId}`,
+    filters: {},
+    searched: {},
     creates: `PUT ${BELOW}/team-members/{teamMemberId}`,
     order: ['created_at', 'asc'],
   },
 };
 
-/** What the repositories and schemas of src/ export. */
-// biome-ignore lint/suspicious/noExplicitAny: found by name.
-const EXPORTED: Record<string, any> = Object.assign(
-  {},
-  ...(await Promise.all(
-    globSync('src/*/{repository,schema}.ts', {
-      cwd: new URL('../../', import.meta.url),
-    }).map((file) => import(`../../${file}`)),
-  )),
-);
-
-function exported(name: string) {
-  if (!(name in EXPORTED)) throw new Error(`No repository or schema below src/ exports ${name}.`);
-  return EXPORTED[name];
-}
-
-function resourceOf(table: string): Resource {
-  const found = Object.values(schema).find(
-    (value) => 'visible' in value && getTableName(value.table) === table,
-  );
-  if (!found) throw new Error(`src/db/tables/index.ts exports no resource of a table ${table}.`);
-  return found as Resource;
-}
-
-/** The dashboard's functions for records that this schema creates. */
-const recordOf = (written: string) => {
-  const name = written.replace(/(Put|Create)$/, '');
-  return exported(`${name.charAt(0).toLowerCase()}${name.slice(1)}Record`);
-};
-
-/** Creates a record with the fields that it requires. */
-function makeOf(creates: string, written: string): Make {
-  const required = () => wholeOf(creates, { word: 'Oaxaca' } as Has, true) ?? {};
-  if (methodOf(creates) === 'POST') return byPublicApi(pathOf(creates), required);
-  const { put } = recordOf(written);
-  return ({ scope }, fields = {}, id = newId()) =>
-    shown(put(scope, id, exported(written).parse({ ...required(), ...fields })));
-}
-
-/** Operations are found by their paths; functions and the table by their names. */
-function listOf(name: string, { operationId, parameters = [] }: Documented): List {
-  const own = LISTED[name] ?? {};
-  const path = pathOf(name);
-  const creates = own.creates ?? operationAt('POST', path) ?? operationAt('PUT', below(path)) ?? '';
-  const written = bodySchemaOf(creates);
-  const records = recordsOf(creates);
-  const archive = operationAt('DELETE', records);
-  return {
-    resource: own.resource ?? resourceOf(records.replace(/.*\//, '').replaceAll('-', '_')),
-    read: exported(operationId),
-    make: own.make ?? makeOf(creates, written),
-    creates,
-    written,
-    order: ['updated_at', 'desc nulls last'],
-    ...(archive && { archive }),
-    purge: EXPORTED[operationId.replace(/^list/, 'purge')],
-    filters: {},
-    dates: parameters.filter(({ schema }) => schema.format === 'date-time').map((each) => each.name),
-    searched: {},
-    ...own,
-  };
-}
-
 const isPaged = ({ operation }: (typeof DOCUMENTED)[number]): boolean =>
   operation.parameters?.some((parameter) => parameter.name === 'offset') ?? false;
 
-/** Every list of /v1 that has pages. */
+const datesOf = (name: string): string[] =>
+  (DOCUMENTED.find((each) => each.name === name)?.operation.parameters ?? [])
+    .filter((parameter) => parameter.schema.format === 'date-time')
+    .map((parameter) => parameter.name);
+
 export const LISTS: Record<string, List> = Object.fromEntries(
-  operationsOf(PUBLIC)
-    .filter(isPaged)
-    .map(({ name, operation }) => [name, listOf(name, operation)]),
+  Object.entries(LISTED).map(([name, list]) => [name, { ...list, dates: datesOf(name) }]),
 );
 
 /** Creates records that are archived then, which moves their `updatedAt`. */
 const archiving =
-  (make: Make, written: string): Make =>
+  (make: Make, { archive }: List['record']): Make =>
   async (agency, fields, id) => {
     const { updatedAt, ...made } = await make(agency, fields, id);
-    await recordOf(written).archive(agency.scope, made.id);
+    await archive?.(agency.scope, made.id);
     return made;
   };
 
@@ -586,14 +561,13 @@ export const DASHBOARD_LISTS: Record<
           [recordsOf(creates), pathOf(listed)].map(below).includes(path),
         ) ?? [];
       const own = DASHBOARD_FILTERS[path.replace(BELOW, '')];
-      const written = found?.written ?? bodySchemaOf(operationAt('PUT', path) ?? '');
-      const { make = stage, searched = {}, filters } = found ?? {};
-      const read: List['read'] = (scope, query) => recordOf(written).list(scope, query);
+      const { make = stage, record = pipelineStageRecord, searched = {}, filters } = found ?? {};
+      const read: List['read'] = (scope, query) => record.list(scope, query as never);
       const list = { make, read, filters: { ...filters, ...own }, searched };
       if (!operation.parameters?.some((parameter) => parameter.name === 'archived')) return [[name, list]];
       const archived: typeof list = {
         ...list,
-        make: archiving(make, written),
+        make: archiving(make, record),
         read: (scope, query) => read(scope, { ...query, archived: 'true' } as typeof query),
       };
       return [

@@ -27,7 +27,7 @@ export type Fields = { [name: string]: unknown };
 export type Make = (agency: Agency, fields?: Fields, id?: string) => Promise<Record>;
 
 /** The response, without the fields that only the dashboard has. */
-export const shown = async <T>(put: Promise<Put<T>>, ...own: (keyof T)[]): Promise<Record> => {
+const shown = async <T>(put: Promise<Put<T>>, ...own: (keyof T)[]): Promise<Record> => {
   const body = parseJson((await put).body) as Record;
   for (const name of [...own, 'archivedAt']) delete body[String(name)];
   return body;
@@ -91,7 +91,7 @@ export async function attachment(
 }
 
 /** A factory that uses /v1: a POST with the required fields, or a PATCH of the record with the id. */
-export const byPublicApi =
+const byPublicApi =
   (path: string, required: () => Fields): Make =>
   async (agency, fields = {}, id) => {
     const { body } = await (id === undefined
