@@ -86,31 +86,20 @@ export const lockChainStatement = prepared('conversations.lock_chain', ($: Param
 });
 
 const { id, chainId, continuedBy, lastMessageAt } = conversations;
-const { contactName, activityState, controlledBy, language } = conversations;
 
 /** Without an active customer, the trigger `find_customer` looks for one, and then takes the archived one. */
 const customerId = sql<string | null>`(select ${customers.id} from ${customers}
   where ${ofOrganization(customers)} and ${customers.id} = ${conversations.customerId} and ${activeCustomers.visible})`;
 
-/** The fields that the next thread inherits. */
-const previousStatement = prepared('conversations.lock_previous', ($: Params<RecordKey>) =>
-  qb
-    .select(
-      columns({
-        chainId,
-        continuedBy,
-        lastMessageAt,
-        contactName,
-        customerId,
-        activityState,
-        controlledBy,
-        language,
-      }),
-    )
+const previousStatement = prepared('conversations.lock_previous', ($: Params<RecordKey>) => {
+  const { contactName, activityState, controlledBy, language } = conversations;
+  const inherited = { lastMessageAt, contactName, customerId, activityState, controlledBy, language };
+  return qb
+    .select(columns({ chainId, continuedBy, ...inherited }))
     .from(conversations)
     .where(keyIs(conversations, $))
-    .for('no key update'),
-);
+    .for('no key update');
+});
 
 const latestIn = (
   store: typeof whatsappMessages | typeof channelMessages,

@@ -18,13 +18,13 @@ import {
   type Filter,
   inTransaction,
   LostRace,
-  lockRows,
   newId,
   type OrganizationScope,
   ofOrganization,
   type Params,
   prepared,
   type RecordKey,
+  rowsInOrder,
   searchableCustomers,
 } from '../db/index.ts';
 import type { ContactInput, CustomerContact } from './schema.ts';
@@ -146,7 +146,7 @@ const lockThreadsStatement = prepared(
         on ${conversations.contactKey} = sent.key and ${conversations.channel} = sent.type
       where ${ofOrganization(conversations, $)} and ${conversations.customerId} is null)`;
     const isUnlinked = sql`${conversations.id} = any(array${unlinked})`;
-    return lockRows(conversations, and(ofOrganization(conversations, $), isUnlinked));
+    return rowsInOrder(conversations, and(ofOrganization(conversations, $), isUnlinked)).for('no key update');
   },
 );
 

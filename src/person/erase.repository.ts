@@ -16,7 +16,6 @@ import {
   jsonColumn,
   keyIn,
   LostRace,
-  lockRows,
   newestThreads,
   type OrganizationScope,
   ofOrganization,
@@ -26,6 +25,7 @@ import {
   quoteAttachments,
   quotes,
   type RecordKey,
+  rowsInOrder,
   unprepared,
   whatsappMessages,
 } from '../db/index.ts';
@@ -50,7 +50,7 @@ const TIMEOUT_MS = 60_000;
 
 /** No chain gets another thread meanwhile. */
 const lockChainsStatement = unprepared('customers.lock_chains', ($: Params<Person>) =>
-  lockRows(conversations, and(chainsOf($), isFirstThread)),
+  rowsInOrder(conversations, and(chainsOf($), isFirstThread)).for('no key update'),
 );
 
 /** With the newest thread of each chain, which lists show. */
@@ -64,17 +64,12 @@ const lockThreadsStatement = unprepared('customers.lock_threads', ($: Params<Per
 );
 
 const lockOpportunitiesStatement = unprepared('customers.lock_opportunities', ($: Params<Person>) =>
-  lockRows(opportunities, opportunitiesOf($)),
+  rowsInOrder(opportunities, opportunitiesOf($)).for('no key update'),
 );
 
 /** Whoever names one of the customers waits: see the trigger `follow_merge`. */
 const lockCustomersStatement = unprepared('customers.lock_records', ($: Params<Ids>) =>
-  qb
-    .select(columns({ id: customers.id }))
-    .from(customers)
-    .where(keyIn(customers, $))
-    .orderBy(customers.id)
-    .for('update'),
+  rowsInOrder(customers, keyIn(customers, $)).for('update'),
 );
 
 /** A provider's id of a message identifies the person at the provider. */

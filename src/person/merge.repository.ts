@@ -21,13 +21,13 @@ import {
   isVisible,
   type Json,
   keyIs,
-  lockRows,
   type OrganizationScope,
   ofOrganization,
   opportunities,
   type Params,
   parseJson,
   qb,
+  rowsInOrder,
   type TenantTable,
   unprepared,
 } from '../db/index.ts';
@@ -46,7 +46,9 @@ const ofFrom = [conversations, opportunities].map((table: TenantTable & { custom
   const name = getTableName(table);
   return {
     lock: unprepared(`customers.lock_merged_${name}`, ($: Params<Merge>) =>
-      lockRows(table, isOfFrom($), table === conversations ? isFirstThread : undefined),
+      rowsInOrder(table, isOfFrom($), table === conversations ? isFirstThread : undefined).for(
+        'no key update',
+      ),
     ),
     move: unprepared(`customers.merge_${name}`, ($: Params<Merge>) =>
       qb
@@ -59,13 +61,8 @@ const ofFrom = [conversations, opportunities].map((table: TenantTable & { custom
 
 /** Whoever names one of the customers waits: see the trigger `follow_merge`. */
 const lockCustomersStatement = unprepared('customers.lock_merged', ($: Params<Merge>) => {
-  const { id, mergedInto } = customers;
-  return qb
-    .select(columns({ id }))
-    .from(customers)
-    .where(and(ofOrganization(customers, $), or(sql`${id} in (${$.id}, ${$.from})`, eq(mergedInto, $.from))))
-    .orderBy(id)
-    .for('update');
+  const isOne = or(sql`${customers.id} in (${$.id}, ${$.from})`, eq(customers.mergedInto, $.from));
+  return rowsInOrder(customers, and(ofOrganization(customers, $), isOne)).for('update');
 });
 
 const fromStatement = unprepared('customers.merge_from', ($: Params<Merge>) =>

@@ -23,7 +23,6 @@ import {
   isVisible,
   type Json,
   keyIs,
-  lockRows,
   named,
   newestFirst,
   type OrganizationScope,
@@ -39,6 +38,7 @@ import {
   type RecordKey,
   recordNotFound,
   returningJson,
+  rowsInOrder,
   searchableQuotes,
   toJson,
 } from '../db/index.ts';
@@ -165,7 +165,7 @@ const isOfErased = sql`exists (select from ${erasures}
   where ${ofOrganization(erasures)} and ${erasures.customerId} = ${quotes.customerId})`;
 
 const lockToOpenStatement = prepared('quotes.lock_to_open', ($: Params<RecordKey>) =>
-  lockRows(quotes, keyIs(quotes, $)),
+  rowsInOrder(quotes, keyIs(quotes, $)).for('no key update'),
 );
 
 const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt: string | null }>) =>

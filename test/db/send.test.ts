@@ -44,17 +44,6 @@ test('a connection prepares a named statement once, also after an error', async 
   expect(await read(prepared)).toEqual([{ n: 1 }]);
 });
 
-test('a connection that has prepared more than 500 statements is replaced', async () => {
-  const queries = ownPool(service, { poolSize: 1 }).for('a');
-  const prepare = (n: number) => queries.read(statement('select', [], `statement ${n}`), {});
-  const connection = () => queries.read(statement('select pg_backend_pid() as pid'), {});
-  const first = await connection();
-  for (let n = 1; n <= 500; n += 1) await prepare(n);
-  expect(await connection()).toEqual(first);
-  await prepare(501);
-  expect(await connection()).not.toEqual(first);
-});
-
 test('a read of more than 1 MiB keeps its slot until its caller has sent the response, or reads again', async () => {
   const large = statement(`select json_build_array(repeat('x', $1::int)) as body`, [1_048_600]);
   const small = statement('select json_build_array() as body');

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { ApiError } from '../../contract/errors.ts';
 import { breaksConnection, DatabaseTimeout, sqlState } from './errors.ts';
 import { LostRace, type Queries } from './scope.ts';
-import { hasPreparedTooMany, run, send, writeTogether } from './send.ts';
+import { run, send, writeTogether } from './send.ts';
 import { shareConnections } from './shared.ts';
 
 export type PoolOptions = {
@@ -95,7 +95,7 @@ export function openPool({ url, poolSize, statementTimeout, lockTimeout, onConne
       isClosed = breaks(error);
       throw error;
     } finally {
-      client.release(isClosed || hasPreparedTooMany(client));
+      client.release(isClosed);
     }
   }
 

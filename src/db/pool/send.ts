@@ -1,21 +1,6 @@
 import type pg from 'pg';
 import { bind, type Statement } from '../sql/statement.ts';
 
-/** Clients choose among hundreds of thousands of sets of fields, and PostgreSQL keeps what a connection has prepared. */
-const MAX_PREPARED = 500;
-
-const preparedOn = new WeakMap<pg.Client, Set<string>>();
-
-/** Whether the connection has prepared so many statements that another one should replace it. */
-export const hasPreparedTooMany = (client: pg.Client): boolean =>
-  (preparedOn.get(client)?.size ?? 0) > MAX_PREPARED;
-
-function countPrepared(client: pg.Client, name: string): void {
-  const names = preparedOn.get(client);
-  if (names) names.add(name);
-  else preparedOn.set(client, new Set([name]));
-}
-
 /** What is sent to a connection in one turn of the event loop is one write: PostgreSQL's process wakes once. */
 export function writeTogether({ connection: { stream } }: pg.Client): void {
   if (stream.writableCorked > 0) return;
@@ -35,7 +20,6 @@ export function send<Row, Values>(
 ): Promise<Row[]> {
   const query = { ...bind(statement, values), ...(timeoutMs && { query_timeout: timeoutMs }) };
   return new Promise<Row[]>((done, fail) => {
-    if (statement.isPrepared) countPrepared(client, statement.name);
     client.query(query, (error, result) => {
       if (error) fail(Object.assign(error, { statement: statement.name }));
       else done(result.rows as Row[]);

@@ -22,16 +22,16 @@ export type Page<T> = { data: T[]; pagination: { limit: number; offset: number; 
 /** A page as JSON. Headers need its total, and when it was read: seconds since 1970, by the database's clock. */
 export type PageJson<T> = Json<Page<T>> & { readonly total: number; readonly readAt?: number };
 
-export type List<Query extends z.ZodType> = (
-  scope: OrganizationScope,
-  query: z.output<Query>,
-) => Promise<Json<Page<unknown>>>;
-
 /** As the indexes are ordered. With the id, the order is total: each row is on one page. */
 export const newestFirst = ({ id }: TenantTable, column: PgColumn): SQL =>
   sql`${column} desc nulls last, ${id} desc nulls last`;
 
 export const oldestFirst = ({ id }: TenantTable, column: PgColumn): SQL => sql`${column}, ${id}`;
+
+export type List<Query extends z.ZodType> = (
+  scope: OrganizationScope,
+  query: z.output<Query>,
+) => Promise<Json<Page<unknown>>>;
 
 type Parameter<Query extends z.ZodObject> = Exclude<keyof z.infer<Query>, 'limit' | 'offset' | 'archived'>;
 
@@ -43,47 +43,44 @@ export type ListOptions<Query extends z.ZodObject> = {
   archived?: { visible: SQL; order: SQL };
 };
 
+type Sent = Readonly<Record<string, unknown>>;
+
 /** The values of a request by the entries of its filters: `stageId=A,B` is the value of `stageId_several`. */
-export function valuesOf(
-  filters: Filters,
-  query: Readonly<Record<string, unknown>>,
-): Record<string, unknown> {
-  const sent = Object.entries(filters).filter(([name]) => query[name] !== undefined);
-  return Object.fromEntries(
-    sent.map(([name, { value }]) => {
-      const bound = value ? value(String(query[name]), query) : query[name];
-      const entry = bound === null ? `${name}_none` : Array.isArray(bound) ? `${name}_several` : name;
-      return [entry in filters ? entry : name, bound];
-    }),
-  );
+export function valuesOf(filters: Filters, query: Sent): Record<string, unknown> {
+  const entries = Object.entries(filters).flatMap(([name, { value }]) => {
+    if (query[name] === undefined) return [];
+    const bound = value ? value(String(query[name]), query) : query[name];
+    const entry = bound === null ? `${name}_none` : Array.isArray(bound) ? `${name}_several` : name;
+    return [[entry in filters ? entry : name, bound]];
+  });
+  return Object.fromEntries(entries);
 }
+
+type Rows = { from: TenantTable; where: SQL | undefined };
 
 /** The condition of these entries, and the rows that make the total. */
 export function matching(
   { table, visible, searchDocument: documents }: Pick<Resource, 'table' | 'visible' | 'searchDocument'>,
   filters: Filters,
   entries: readonly string[],
-) {
-  const active = entries.filter((entry) => entry in filters);
-  const conditions = (of: 'where' | 'inDocuments') =>
-    active.map((entry) => filters[entry]?.[of]?.(sql.placeholder(entry)));
-  const inTable = and(ofOrganization(table), visible);
-  if (!documents || !active.some((entry) => filters[entry]?.isSearch)) {
-    const where = and(inTable, ...conditions('where'));
-    return { where, counted: { table, where } };
-  }
-  const isFound = and(ofOrganization(documents), ...conditions('inDocuments'));
-  const found = inArray(
-    table.id,
-    qb
-      .select(columns({ id: documents.id }))
-      .from(documents)
-      .where(isFound),
+): Rows & { counted: Rows } {
+  const used = entries.flatMap((name) =>
+    filters[name] ? [{ ...filters[name], $: sql.placeholder(name) }] : [],
   );
-  const others = conditions('where').filter((_, index) => !conditions('inDocuments')[index]);
-  const where = and(inTable, ...others, found);
+  const isHere = and(ofOrganization(table), visible);
+  if (!documents || !used.some(({ isSearch }) => isSearch)) {
+    const rows = { from: table, where: and(isHere, ...used.map(({ where, $ }) => where($))) };
+    return { ...rows, counted: rows };
+  }
+  const isFound = and(ofOrganization(documents), ...used.map(({ inDocuments, $ }) => inDocuments?.($)));
+  const found = qb
+    .select(columns({ id: documents.id }))
+    .from(documents)
+    .where(isFound);
+  const others = used.filter(({ inDocuments }) => !inDocuments).map(({ where, $ }) => where($));
+  const rows = { from: table, where: and(isHere, ...others, inArray(table.id, found)) };
   // Only active records have search documents, so these can be counted instead.
-  return { where, counted: others.length === 0 ? { table: documents, where: isFound } : { table, where } };
+  return { ...rows, counted: others.length === 0 ? { from: documents, where: isFound } : rows };
 }
 
 /** The total that triggers keep in `live_counts`, if they keep one for these filters. */
@@ -122,15 +119,15 @@ export function defineList<T, Query extends z.ZodObject>(
   const statementsFor = statementsBySet((entries) => {
     const ofArchived = { ...archived, isCounted: false, searchDocument: undefined };
     const { table, fields, ...state } = { ...view, order, ...(entries.includes('archived') && ofArchived) };
-    const active = entries.flatMap((entry) => filters[entry] ?? []);
-    const isPlanned = active.some(({ isPlannedEachTime }) => isPlannedEachTime);
+    const used = entries.flatMap((entry) => filters[entry] ?? []);
+    const isPlanned = used.some(({ isPlannedEachTime }) => isPlannedEachTime);
     const compose = isPlanned ? unprepared : prepared;
     const skips = entries.includes('offset');
     const ofTotal = entries.filter((entry) => entry !== 'offset');
     const { where, counted } = matching({ table, ...state }, filters, entries);
     const total =
       keptTotal({ table, ...state }, ofTotal) ??
-      sql`select count(*) as total from ${counted.table} where ${counted.where}`;
+      sql`select count(*) as total from ${counted.from} where ${counted.where}`;
 
     // The SQL also has MAX_LIMIT as a constant, and a first page has no offset: with parameters alone, PostgreSQL would
     // estimate a tenth of the table, and plan again at each run.
@@ -149,7 +146,7 @@ export function defineList<T, Query extends z.ZodObject>(
 
     const pageSql = sql<PageRow>`select row_to_json(item) as body, extract(epoch from now())::int8 as "readAt"${withTotal}
       from (select) clock left join (select ${selectList(fields)} from ${source} order by ${state.order}) item on true`;
-    const isShort = active.length === 1 && active[0]?.isShort === true;
+    const isShort = used.length === 1 && used[0]?.isShort === true;
     return {
       page: compose(nameOfParts([name, ...entries]), (_: Params<Values>) => pageSql, { isShort }),
       total: compose(

@@ -100,15 +100,15 @@ export type Ids = { organizationId: string; ids: readonly string[] };
 export const keyIn = (table: TenantTable, $: Params<Ids>) =>
   and(ofOrganization(table, $), isAnyOf(table.id, $.ids));
 
-/** Locks the rows until the transaction ends, in the order of their ids, so that two transactions never deadlock. `first` come before. */
-export function lockRows(table: TenantTable, where: SQL | undefined, first?: SQL) {
+/** The rows in the order of their ids, so that two transactions that lock them never deadlock. `first` come before. */
+export function rowsInOrder(table: TenantTable, where: SQL | undefined, first?: SQL) {
   const { id } = table;
+  const order = first ? [desc(first), id] : [id];
   return qb
     .select(columns({ id }))
     .from(table)
     .where(where)
-    .orderBy(...(first ? [desc(first)] : []), id)
-    .for('no key update');
+    .orderBy(...order);
 }
 
 /** A column of the record that `reference` refers to, archived or not; null without one. */

@@ -26,8 +26,11 @@ const placeholders = new Proxy({}, { get: (_target, name) => sql.placeholder(Str
 
 const statements = new Map<string, Statement<unknown, never>>();
 
-/** Clients choose among hundreds of thousands of sets of fields and filters: the statements of later ones are not listed. */
-const MAX_LISTED = 2_000;
+/**
+ * Clients choose among hundreds of thousands of sets of fields and filters, and PostgreSQL keeps what a connection has prepared:
+ * the statements of later sets are neither listed nor prepared.
+ */
+const MAX_LISTED = 1_000;
 
 const unlisted: (() => unknown)[] = [];
 
@@ -71,8 +74,9 @@ const compose =
       if (first && first.composed().text !== text) throw new Error(`Two statements have the name "${name}".`);
       return cached;
     }
-    const statement = { name, composed, isPrepared, isShort };
-    if (!statements.has(name) && statements.size < MAX_LISTED) statements.set(name, statement);
+    const isListed = statements.has(name) || statements.size < MAX_LISTED;
+    const statement = { name, composed, isPrepared: isPrepared && isListed, isShort };
+    if (isListed && !statements.has(name)) statements.set(name, statement);
     return statement;
   };
 
