@@ -20,36 +20,18 @@ const crm = new TravelAgencyCrm();
 const credential = new TravelAgencyCrmApi();
 /** In the place of every other node. The workflow gets its first items as pinned data. */
 const other = {
-  description: {
-    displayName: 'Trigger',
-    name: 'trigger',
-    group: ['trigger'],
-    properties: [],
-    inputs: [],
-    outputs: ['main'],
-  },
+  description: { name: 'trigger', group: ['trigger'], properties: [], inputs: [], outputs: ['main'] },
   trigger: async () => undefined,
 };
 
 /** As n8n tests a credential: a node that sends the request of the test. */
-const probe = {
-  description: {
-    ...crm.description,
-    requestDefaults: undefined,
-    properties: [
-      {
-        displayName: 'Test',
-        name: 'test',
-        type: 'options',
-        options: [{ name: 'Test', value: 'test', routing: { request: credential.test.request } }],
-        default: 'test',
-      },
-    ],
-  },
-};
+const request = { name: 'Test', value: 'test', routing: { request: credential.test.request } };
+const property = { displayName: 'Test', name: 'test', type: 'options', options: [request], default: 'test' };
+const probe = { description: { ...crm.description, requestDefaults: undefined, properties: [property] } };
 
 type Node = { name: string; type: string; [key: string]: unknown };
 export type Template = { nodes: Node[]; connections: object };
+type Sent = { headers: object };
 type Item = Record<string, unknown>;
 type Problem = { message: string; description?: string; httpCode?: string; context: { data?: object } };
 export type Outcome = { items: Item[]; error?: Problem };
@@ -62,44 +44,27 @@ export function engineFor(account: { baseUrl: string; apiKey: string }) {
     items: Item[],
     isTest = false,
   ): Promise<Record<string, Outcome>> {
-    const nodeType = ({ type }: Pick<Node, 'type'>) => (type !== TYPE ? other : isTest ? probe : crm);
+    const nodeType = (type: string) => (type !== TYPE ? other : isTest ? probe : crm);
+    const credentials = { travelAgencyCrmApi: { id: '1', name: 'CRM' } };
     const workflow = new Workflow({
-      id: 'w',
-      active: false,
-      settings: { timezone: 'America/Mexico_City' },
-      nodes: nodes.map((node) => ({
-        ...node,
-        credentials: { travelAgencyCrmApi: { id: '1', name: 'CRM' } },
-      })),
-      connections,
-      nodeTypes: {
-        getByNameAndVersion: (type: string) => nodeType({ type }),
-        getByName: (type: string) => nodeType({ type }),
-        getKnownTypes: () => ({}),
-      },
+      ...{ id: 'w', active: false, settings: { timezone: 'America/Mexico_City' }, connections },
+      nodes: nodes.map((node) => ({ ...node, credentials })),
+      nodeTypes: { getByNameAndVersion: nodeType, getByName: nodeType, getKnownTypes: () => ({}) },
     });
     const resolve = (value: object, node: Node) =>
       workflow.expression.getParameterValue(value, null, 0, 0, node.name, [], 'manual', {
         $credentials: account,
       });
     const additionalData = {
-      executionId: '1',
-      webhookWaitingBaseUrl: 'http://localhost/waiting',
-      formWaitingBaseUrl: 'http://localhost/form',
-      variables: {},
+      ...{ executionId: '1', variables: {} },
+      ...{ webhookWaitingBaseUrl: 'http://localhost/waiting', formWaitingBaseUrl: 'http://localhost/form' },
       hooks: new ExecutionLifecycleHooks('manual', '1', {}),
       credentialsHelper: {
         getParentTypes: () => [],
         isCredentialUsableByNode: () => true,
         preAuthentication: async () => undefined,
         getDecrypted: async () => account,
-        authenticate: async (
-          _data: object,
-          _name: string,
-          request: { headers: object },
-          _workflow: object,
-          node: Node,
-        ) => ({
+        authenticate: async (_data: object, _name: string, request: Sent, _workflow: object, node: Node) => ({
           ...request,
           headers: { ...request.headers, ...resolve(credential.authenticate.properties.headers, node) },
         }),
@@ -127,19 +92,19 @@ export function engineFor(account: { baseUrl: string; apiKey: string }) {
     items: Item[] = [{}],
     isTest = false,
   ): Promise<Outcome> {
+    type Choice = { name: string; options: { value: string }[] };
     const resource = crm.description.properties.find(
-      (one: { name: string; options: { value: string }[] }) =>
-        one.name === 'operation' && one.options.some(({ value }) => value === name),
+      (one: Choice) => one.name === 'operation' && one.options.some(({ value }) => value === name),
     )?.displayOptions.show.resource[0];
+    const at = { typeVersion: 1, position: [0, 0] };
     const nodes = [
-      { name: 'Start', type: 'trigger', typeVersion: 1, position: [0, 0], parameters: {} },
+      { name: 'Start', type: 'trigger', parameters: {}, ...at },
       {
         id: 'node-1',
         name: 'CRM',
         type: TYPE,
-        typeVersion: 1,
-        position: [0, 0],
         parameters: { resource, operation: name, ...parameters },
+        ...at,
       },
     ];
     const connections = { Start: { main: [[{ node: 'CRM', type: 'main', index: 0 }]] } };

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import axe from 'axe-core';
@@ -17,9 +16,6 @@ const [address] = Object.values(networkInterfaces())
   .filter(({ internal, family }) => !internal && family === 'IPv4')
   .map(({ address }) => address);
 export const HOSTS = [{ by: 'name', host: NAME }, ...(address ? [{ by: 'address', host: address }] : [])];
-
-/** The folder of the screenshots. */
-export const PICTURES = new URL('../../.data/page/', import.meta.url).pathname;
 
 const listen = async (app: Service['app']): Promise<number> => {
   await app.listen({ host: '0.0.0.0', port: 0 });
@@ -43,19 +39,14 @@ export function useBrowser() {
     opened.unshift(app);
     ports.api = await listen(service.app);
     ports.dashboard = await listen(app);
-    mkdirSync(PICTURES, { recursive: true });
     browser = await chromium.launch({
       executablePath: '/usr/bin/chromium',
       args: [
         '--no-sandbox',
         '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
         '--disable-background-networking',
         '--disable-component-update',
-        '--disable-sync',
-        `--host-resolver-rules=MAP ${NAME} 127.0.0.1`,
-      ],
+      ].concat(`--host-resolver-rules=MAP ${NAME} 127.0.0.1`),
     });
     opened.unshift(browser);
   });
@@ -63,12 +54,10 @@ export function useBrowser() {
     for (const one of opened) await one.close();
   });
 
-  /** Opens a page and records its errors. */
+  /** Opens a page, and records its errors and its requests to other hosts. */
   async function open(url: string, { width = 1440, height = 900, ...look }: Look = {}) {
     const page = await browser.newPage({ viewport: { width, height }, colorScheme: 'light', ...look });
     const complaints: string[] = [];
-    const outside: string[] = [];
-    const sizes: Promise<number>[] = [];
     const { origin } = new URL(url);
     page.on('console', (message) => {
       if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
@@ -76,14 +65,10 @@ export function useBrowser() {
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('request', (request) => {
       if (!request.url().startsWith(`${origin}/`) && !/^(data|blob):/.test(request.url()))
-        outside.push(request.url());
-    });
-    page.on('requestfinished', (request) => {
-      sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize));
+        complaints.push(`asked for ${request.url()}`);
     });
     await page.goto(url, { waitUntil: 'networkidle' });
-    const transferred = async () => (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
-    return { page, complaints, outside, transferred };
+    return { page, complaints };
   }
   return { ports, demo, open };
 }
@@ -101,7 +86,5 @@ export async function seriousFaults(page: Page): Promise<[string, number, string
 
 export const LOOKS = [
   { look: 'light', width: 1440, height: 900, colorScheme: 'light' },
-  { look: 'dark', width: 1440, height: 900, colorScheme: 'dark' },
-  { look: 'phone-light', width: 390, height: 844, colorScheme: 'light' },
   { look: 'phone-dark', width: 390, height: 844, colorScheme: 'dark' },
 ] as const;
