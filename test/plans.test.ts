@@ -1,7 +1,7 @@
 import { getTableName } from 'drizzle-orm';
 import pg, { type QueryConfig } from 'pg';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { getCatalogProduct } from '../src/catalog/repository.ts';
+import { getCatalogProduct, purgeCatalogProducts } from '../src/catalog/repository.ts';
 import { reportDelivery } from '../src/conversations/messages.repository.ts';
 import { listConversationRecords } from '../src/conversations/repository.ts';
 import { getTranscript } from '../src/conversations/transcripts.repository.ts';
@@ -101,11 +101,7 @@ const READS: Record<string, Read> = {
     listAttachments(scope, recordId('quote', AGENCY, 6), { sign: ({ organizationId }) => organizationId }),
   export: async (scope) => Array.fromAsync(await exportCustomer(scope, customerId, links)),
   erasure: (scope) => eraseCustomer(scope, customerId),
-  ...Object.fromEntries(
-    Object.entries(LISTS).flatMap(([name, { purge }]) =>
-      purge ? [[`job: purge of ${name}`, ({ db }: OrganizationScope) => purge(db, LIMIT)]] : [],
-    ),
-  ),
+  'job: purge of products': ({ db }) => purgeCatalogProducts(db, LIMIT),
   'job: sweep of idempotency keys': ({ db }) => sweepKeys(db, LIMIT),
   merge: (scope) => mergeCustomer(scope, customerId, { from: recordId('customer', AGENCY, 6) }),
 };

@@ -1,13 +1,12 @@
-import { getTableName } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { purgeCatalogProducts } from '../../src/catalog/repository.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import type { JobContext } from '../../src/jobs/context.ts';
 import { purgeProducts } from '../../src/jobs/purge.ts';
-import { JOBS } from '../../src/jobs/schedule.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
-import { LISTS, recordsOf } from '../support/operations.ts';
+import { product } from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
 
 const DAY = 24 * 3_600_000;
@@ -25,9 +24,9 @@ afterAll(() => {
 // A purge deletes from all organizations.
 beforeEach(() => service.query('delete from products'));
 
-/** Archives the record some milliseconds ago, by the clock of the database. */
-const archive = (table: string, id: string, ago: number) =>
-  service.query(`update ${table} set archived_at = now() - $2 * interval '1 millisecond' where id = $1`, [
+/** Archives the product some milliseconds ago, by the clock of the database. */
+const archive = (id: string, ago: number) =>
+  service.query(`update products set archived_at = now() - $2 * interval '1 millisecond' where id = $1`, [
     id,
     ago,
   ]);
@@ -38,7 +37,7 @@ async function archivedProduct(agency: Agency, title: string, ago: number): Prom
     title,
     variants: [{ label: 'Low season' }, { label: 'High season' }],
   });
-  await archive('products', body.id, ago);
+  await archive(body.id, ago);
   return body.id;
 }
 
@@ -50,78 +49,35 @@ const titles = async (): Promise<string[]> =>
 const purge = (options: Partial<JobContext> = {}) =>
   purgeProducts({ db: service.db, logger: createLogger('silent'), ...options });
 
-const PURGES = Object.values(LISTS).flatMap(({ purge, ...list }) =>
-  purge ? [{ ...list, deleteDue: purge, table: getTableName(list.resource.table) }] : [],
-);
-
-test.each(PURGES)(
-  'the purge of $table deletes what was archived more than 30 days ago by the clock of the database, of every organization, oldest first, and nothing else',
-  async ({ make, table, deleteDue }) => {
-    const [agency, neighbour] = [await service.agency(), await service.agency()];
-    const archived = async (of: Agency, ago: number): Promise<string> => {
-      const { id } = await make(of);
-      await archive(table, id, ago);
-      return id;
-    };
-    const active = (await make(agency)).id;
-    const retained = [active, await archived(neighbour, RETENTION_MS - 60_000), await archived(agency, 0)];
-    const due = [
-      await archived(agency, RETENTION_MS),
-      await archived(neighbour, RETENTION_MS + 10_000),
-      await archived(agency, RETENTION_MS + 20_000),
-    ];
-    // Ahead of the database by years.
-    vi.setSystemTime(new Date('2099-01-01'));
-    onTestFinished(() => void vi.useRealTimers());
-    const purge = async () => {
-      const deleted = await deleteDue(service.db, 2);
-      return deleted.map(({ id }) => id).sort();
-    };
-    expect(await purge()).toEqual(due.slice(1).sort());
-    expect(await purge()).toEqual(due.slice(0, 1));
-    expect(await purge()).toEqual([]);
-    const remaining = await service.query<{ id: string }>(`select id from ${table} order by id`);
-    expect(remaining.map(({ id }) => id)).toEqual(retained.sort());
-    expect(await findDrift(service, agency, neighbour)).toEqual([]);
-  },
-);
-
-test.each(PURGES)(
-  'an archived record of $table is listed and can be restored until its purgeAt',
-  async ({ creates, make, table }) => {
-    const agency = await service.agency();
-    const call = dashboard.of(agency);
-    const url = recordsOf(creates).replace(/.*(\/v1|\{organizationId\})/, '');
-    const { id } = await make(agency);
-    await archive(table, id, 0);
-    const { archivedAt, purgeAt } = (await call.get(`${url}/${id}`)).body;
-    const retention = Date.parse(purgeAt) - Date.parse(archivedAt);
-    for (const [ago, status, total] of [
-      [retention + 1_000, 404, 0],
-      [retention - 60_000, 200, 1],
-    ] as const) {
-      await archive(table, id, ago);
-      expect((await call.get(`${url}?archived=true`)).body.pagination.total).toBe(total);
-      expect((await call.get(`${url}/${id}`)).status).toBe(status);
-      expect((await call.post(`${url}/${id}/restore`)).status).toBe(status);
-    }
-  },
-);
-
-// Of NO ACTION, the default, the purge would fail for each record that another one refers to.
-test.each(PURGES)('every foreign key to $table says what a purge does to its rows', async ({ table }) => {
-  const keys = `select conname from pg_constraint where confrelid = $1::regclass and confdeltype = 'a'`;
-  expect(await service.query(keys, [table])).toEqual([]);
+test('the purge deletes what was archived more than 30 days ago by the clock of the database, of every organization, oldest first, and nothing else', async () => {
+  const [agency, neighbour] = [await service.agency(), await service.agency()];
+  const { id: active } = await product(agency);
+  const retained = [
+    active,
+    await archivedProduct(neighbour, 'retained', RETENTION_MS - 60_000),
+    await archivedProduct(agency, 'retained', 0),
+  ];
+  const due = [
+    await archivedProduct(agency, 'due', RETENTION_MS),
+    await archivedProduct(neighbour, 'due', RETENTION_MS + 10_000),
+    await archivedProduct(agency, 'due', RETENTION_MS + 20_000),
+  ];
+  // Ahead of the database by years.
+  vi.setSystemTime(new Date('2099-01-01'));
+  onTestFinished(() => void vi.useRealTimers());
+  const deleted = async () => (await purgeCatalogProducts(service.db, 2)).map(({ id }) => id).sort();
+  expect(await deleted()).toEqual(due.slice(1).sort());
+  expect(await deleted()).toEqual(due.slice(0, 1));
+  expect(await deleted()).toEqual([]);
+  const remaining = await service.query<{ id: string }>('select id from products order by id');
+  expect(remaining.map(({ id }) => id)).toEqual(retained.sort());
+  expect(await findDrift(service, agency, neighbour)).toEqual([]);
 });
 
-test.each(PURGES)('a job purges $table', async ({ make, table }) => {
-  const agency = await service.agency();
-  const { id } = await make(agency);
-  await service.query(`update ${table} set archived_at = '2001-01-01' where id = $1`, [id]);
-  for (const { run } of Object.values(JOBS))
-    await run({ db: service.db, storage: service.storage, logger: createLogger('silent') });
-  const remaining = await service.query(`select from ${table} where id = $1`, [id]);
-  expect(remaining, `Name a job that purges ${table} in src/jobs/schedule.ts`).toEqual([]);
+// Of NO ACTION, the default, the purge would fail for each product that another record refers to.
+test('every foreign key to products says what a purge does to its rows', async () => {
+  const keys = `select conname from pg_constraint where confrelid = 'products'::regclass and confdeltype = 'a'`;
+  expect(await service.query(keys)).toEqual([]);
 });
 
 test('the purge deletes products that were archived more than 30 days ago, and logs ids without texts', async () => {

@@ -1,12 +1,8 @@
 import { issueApiKey } from '../../src/api-keys/repository.ts';
-import {
-  catalogProductRecord,
-  listCatalogProducts,
-  purgeCatalogProducts,
-} from '../../src/catalog/repository.ts';
+import { catalogProductRecord, listCatalogProducts } from '../../src/catalog/repository.ts';
 import { listConversationRecords, listConversations } from '../../src/conversations/repository.ts';
 import { customerRecord, listCustomers } from '../../src/customers/repository.ts';
-import { newId, type OrganizationScope, parseJson, type Queries, type Resource } from '../../src/db/index.ts';
+import { newId, type OrganizationScope, parseJson, type Resource } from '../../src/db/index.ts';
 import * as schema from '../../src/db/tables/index.ts';
 import { listOpportunities, opportunityRecord } from '../../src/opportunities/repository.ts';
 import { eraseCustomer } from '../../src/person/erase.repository.ts';
@@ -390,8 +386,6 @@ export type List = {
     list: (scope: OrganizationScope, query: never) => Promise<unknown>;
     archive?: (scope: OrganizationScope, id: string) => Promise<unknown>;
   };
-  /** Deletes records of all organizations that were archived before a timestamp, if there is a retention. */
-  purge?: (db: Queries, limit: number) => Promise<{ id: string }[]>;
   filters: Record<string, Filter>;
   /** Its filters by a date: `createdSince` of `createdAt`. */
   dates: string[];
@@ -431,7 +425,6 @@ const LISTED: Record<string, Omit<List, 'dates'>> = {
     written: 'CatalogProductCreate',
     order: NEWEST,
     archive: 'DELETE /v1/catalog/products/{productId}',
-    purge: purgeCatalogProducts,
     filters: {
       budgetTier: { values: ['mid', 'premium'], loaded: 'mid' },
       destination: {

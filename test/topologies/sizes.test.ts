@@ -55,28 +55,15 @@ async function copyAll(organization: string, table: string, count: number): Prom
   });
 }
 
-/** Tries the sizes in their order, until one is accepted. */
-async function longest<Result>(
-  sizes: readonly number[],
-  write: (bytes: number) => Promise<Result>,
-): Promise<Result> {
-  const [first = 0, ...others] = sizes;
-  return write(first).catch((error) => {
-    if (others.length === 0) throw error;
-    return longest(others, write);
-  });
-}
-
+/** A product of nearly 128 KiB. */
 function createLargest(scope: OrganizationScope, character: string) {
-  return longest([250 * KIB, 120 * KIB], (bytes) => {
-    const text = fill(character, bytes);
-    const part = Math.min(45_000, Math.floor((45 * KIB) / bytesOf(character)));
-    const variants = Array.from({ length: Math.ceil(text.length / part) }, (_, index) => ({
-      label: 'x',
-      description: text.slice(index * part, (index + 1) * part),
-    }));
-    return createCatalogProduct(scope, CatalogProductCreate.parse({ title: '€', variants }));
-  });
+  const text = fill(character, 120 * KIB);
+  const part = Math.min(45_000, Math.floor((45 * KIB) / bytesOf(character)));
+  const variants = Array.from({ length: Math.ceil(text.length / part) }, (_, index) => ({
+    label: 'x',
+    description: text.slice(index * part, (index + 1) * part),
+  }));
+  return createCatalogProduct(scope, CatalogProductCreate.parse({ title: '€', variants }));
 }
 
 /** Fills an organization: its largest page of products, of customers, and its largest transcript. */
@@ -84,16 +71,11 @@ async function fillAgency(character: string): Promise<Large> {
   const agency = await openAgency(database.url);
   const db = openDatabase({ url: database.url, poolSize: 2, maxWaiting: 500, statementTimeout: 60_000 });
   const scope = scopeTo(db, agency.id);
-  // The largest records that this version accepts, with one character beyond Latin-1.
+  // The largest records, with one character beyond Latin-1.
   await createLargest(scope, character);
   const tags: string[] = [];
-  await longest([50_000 * bytesOf(character), 62 * KIB], (bytes) =>
-    createCustomer(scope, {
-      summary: `€${fill(character, bytes - 10)}`.slice(0, 50_000),
-      tags,
-      contacts: [web()],
-    }),
-  );
+  const text = `€${fill(character, Math.min(49_999 * bytesOf(character), 62 * KIB))}`;
+  await createCustomer(scope, { summary: text, tags, contacts: [web()] });
   await copyAll(agency.id, 'products', 100);
   await copyAll(agency.id, 'customers', 100);
   const contact = web();
@@ -104,11 +86,9 @@ async function fillAgency(character: string): Promise<Large> {
     contact: contact.identifierValue,
     customerId,
   });
-  await longest([50_000 * bytesOf(character), 64 * KIB - 10], (bytes) =>
-    putMessages(scope, conversationId, [
-      { id: newId(), content: `€${fill(character, bytes - 10)}`, direction: 'inbound', messageType: 'text' },
-    ]),
-  );
+  await putMessages(scope, conversationId, [
+    { id: newId(), content: text, direction: 'inbound', messageType: 'text' },
+  ]);
   await copyAll(agency.id, 'channel_messages', 200);
   await administer(database.ownerUrl, (client) =>
     client.query('update conversations set message_count = 200 where id = $1', [conversationId]),
