@@ -132,6 +132,10 @@ describe('the reference page', () => {
     expect(all(textOf(body), /(guide|OpenAPI document)/g)).toEqual(['guide', 'OpenAPI document']);
   });
 
+  test('has the script of Scalar', async () => {
+    expect((await get('/docs/js/scalar.js')).body).toContain('createApiReference');
+  });
+
   test('is configured to send no request to other servers, and to store no key', async () => {
     const [configuration = ''] = all((await get('/docs/')).body, /data-configuration="([^"]*)"/g);
     expect(JSON.parse(textOf(configuration))).toMatchObject({

@@ -3,5 +3,6 @@ import scalar from '@scalar/fastify-api-reference';
 import fastify from 'fastify';
 
 const app = fastify();
-app.register(scalar, { routePrefix: '/', configuration: { url: '' } });
+// Without a url, the package registers no route.
+app.register(scalar, { routePrefix: '/', configuration: { url: '/' } });
 parentPort.postMessage((await app.inject('/js/scalar.js')).body);
