@@ -1,4 +1,3 @@
-import type { Tool } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -34,8 +33,6 @@ An error has a code, and a message that says what to change.`;
 /** The revision that the SDK serves beside those of its list. */
 const MODERN = '2026-07-28';
 
-type Envelope = { _meta?: unknown } | null;
-
 /** The names of a message. The SDK validates what they contain. */
 const Message = z.looseObject(
   Object.fromEntries(
@@ -57,7 +54,7 @@ export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
 ) => {
   const load = shared(async () => {
     const sdk = await import('@modelcontextprotocol/server');
-    const api = JSON.parse(document()) as ApiDocument;
+    const api: ApiDocument = JSON.parse(document());
     const tools = toolsOf(api).filter(({ tool }) => canWrite || needs(tool.name).access === 'read');
     return { sdk, tools, serverInfo: { name: api.info.title, version: api.info.version } };
   });
@@ -84,14 +81,14 @@ export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
     return asText(renamePaths(response.body).replace('the seconds in Retry-After', seconds), true);
   }
 
-  async function respond(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  async function respond(request: FastifyRequest<{ Body: z.infer<typeof Message> }>, reply: FastifyReply) {
     const { sdk, tools, serverInfo } = await load();
     const { headers, body: parsedBody } = request;
-    const { id = null, method, params } = parsedBody as { id?: unknown; method?: unknown; params?: Envelope };
+    const { id = null, method, params } = parsedBody;
     const supported = [MODERN, ...sdk.SUPPORTED_PROTOCOL_VERSIONS];
     const requested = String(headers['mcp-protocol-version'] ?? MODERN);
     // The SDK decides where the body names a revision.
-    if (!supported.includes(requested) && method !== 'initialize' && params?._meta === undefined) {
+    if (!supported.includes(requested) && method !== 'initialize' && Object(params)._meta === undefined) {
       const message = `The MCP-Protocol-Version ${requested} is unknown. Supported: ${supported.join(', ')}.`;
       return reply.code(400).send(protocolError(id, -32_022, message, { supported, requested }));
     }
@@ -102,8 +99,7 @@ export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
       const server = new sdk.Server(serverInfo, options);
       server.setRequestHandler('tools/list', () => {
         const allowed = tools.filter(({ tool }) => !accessError(request.apiKey, needs(tool.name)));
-        // The SDK's type allows any JSON in a schema; ours is narrower.
-        return { tools: allowed.map(({ tool }) => tool) as unknown as Tool[] };
+        return { tools: allowed.map(({ tool }) => tool) };
       });
       server.setRequestHandler('tools/call', ({ params: { name, arguments: given = {} } }) => {
         const one = tools.find(({ tool }) => tool.name === name);

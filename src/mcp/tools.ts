@@ -7,10 +7,10 @@ import { excessOf } from '../http/json-bodies.ts';
 
 type Schema = {
   $ref?: string;
-  type?: string | string[] | undefined;
+  type?: string | string[];
   format?: string;
   description?: string;
-  enum?: unknown[];
+  enum?: (string | number | boolean | null)[];
   items?: Schema;
   properties?: Schemas;
   required?: string[];
@@ -47,9 +47,10 @@ const isObject = (value: unknown): value is Arguments =>
 function withoutNull(schema: Schema): Schema {
   const { type, enum: values, description, ...rest } = schema;
   if (!Array.isArray(type)) return schema;
+  const [other = 'null'] = type.filter((one) => one !== 'null');
   return {
     ...rest,
-    type: type.find((one) => one !== 'null'),
+    type: other,
     ...(values && { enum: values.filter((value) => value !== null) }),
     ...(description !== undefined && {
       description: description.replace(/[;,] null (?:for|if) [^.;]*/, ''),

@@ -66,7 +66,6 @@ describe('in the sources', () => {
     ['/\\B(?=(\\d{3})+$)/g', 21, 'a number of ours'],
     ['/\\/+$/', 2_000, 'PUBLIC_URL'],
     ['/terminated|not queryable|', 2_000, 'a message of the driver'],
-    ['/(?:^|[^a-z]+)(\\w)/g', 200, 'a summary of ours'],
   ];
 
   function expressionOf(literal: string): RegExp {
