@@ -1,6 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { REJECTIONS } from '../../contract/errors.ts';
+import { isSafeToRepeat, isTransient } from './errors.ts';
 import { openPool, type Pool, type PoolOptions } from './pool.ts';
-import { retry } from './retry.ts';
 import type { Caller, Queries, Scopes } from './scope.ts';
 import { send } from './send.ts';
 import { createSlots, type Kind } from './slots.ts';
@@ -23,6 +24,11 @@ const SERVICE_CONNECTIONS = 4;
 /** A transaction of a job may have many statements. */
 const SERVICE_TRANSACTION_MS = 60_000;
 
+const WRITE_RETRIES = 3;
+
+/** 25 to 400 ms; random, so that clients do not retry at the same time. */
+const backoff = (attempt: number): number => Math.min(400, 25 * 2 ** attempt) * (0.5 + Math.random() / 2);
+
 /** A result of so many bytes keeps its slot until it is sent: no more large responses are in memory than there are slots. */
 const LARGE_BYTES = 1024 * 1024;
 
@@ -44,11 +50,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     /** Leaves the slot that a large result holds, so that no read waits for the response of its own request. */
     let leaveHeld = (): void => undefined;
 
-    async function inSlot<Result>(
-      kind: Kind,
-      deadline: number,
-      work: () => Promise<Result>,
-    ): Promise<Result> {
+    async function inSlot<Result>(kind: Kind, deadline: number, work: () => Promise<Result>) {
       if (organizationId === undefined) return work();
       leaveHeld();
       const leave = await slots.enter(organizationId, kind);
@@ -70,26 +72,39 @@ export function openDatabase(options: DatabaseOptions): Database {
       }
     }
 
-    function task<Result>(
+    /** Repeats a read until its deadline, and a write if the error proves that nothing was written. */
+    async function task<Result>(
       kind: Kind,
       timeoutMs: number,
       work: (deadline: number, attempt: number) => Promise<Result>,
     ): Promise<Result> {
       const deadline = performance.now() + timeoutMs;
-      return retry(kind, deadline, (attempt) => inSlot(kind, deadline, () => work(deadline, attempt)));
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await inSlot(kind, deadline, () => work(deadline, attempt));
+        } catch (error) {
+          const isRepeated =
+            kind === 'read'
+              ? isTransient(error) || isSafeToRepeat(error)
+              : isSafeToRepeat(error) && attempt <= WRITE_RETRIES;
+          const wait = backoff(attempt);
+          if (!isRepeated || performance.now() + wait > deadline) throw error;
+          await pause(wait);
+        }
+      }
     }
 
+    const { withClient, withShared, withTransaction } = pool;
     return {
       read: (statement, values) => {
-        const { withShared, withClient } = pool;
-        const once = statement.isShort ? withShared : withClient;
-        return task('read', statementTimeout, () => once((client) => send(client, statement, values)));
+        const take = statement.isShort ? withShared : withClient;
+        return task('read', statementTimeout, () => take((client) => send(client, statement, values)));
       },
       write: (statement, values) =>
-        task('write', statementTimeout, () => pool.withClient((client) => send(client, statement, values))),
+        task('write', statementTimeout, () => withClient((client) => send(client, statement, values))),
       transaction: (work, { timeoutMs } = {}) =>
         task('write', timeoutMs ?? transactionMs, (deadline, attempt) =>
-          pool.withTransaction(work, { deadline, attempt, timeoutMs }),
+          withTransaction(work, { deadline, attempt, timeoutMs }),
         ),
     };
   }

@@ -33,19 +33,19 @@ export const equals = (column: PgColumn, copy?: PgColumn): Filter => ({
 export const since = (column: PgColumn): Filter => ({ where: ($) => sql`${column} >= ${$}::timestamptz` });
 export const before = (column: PgColumn): Filter => ({ where: ($) => sql`${column} < ${$}::timestamptz` });
 
-const search = { isSearch: true, isPlannedEachTime: true };
-
 /** A text in the search document, or in that of an archived record, which has none. */
 export const contains = (text: SQL, copy: PgColumn): Filter => ({
   where: ($) => sql`${text} like contains_pattern(${$})`,
   inDocuments: ($) => sql`${copy} like contains_pattern(${$})`,
-  ...search,
+  isSearch: true,
+  isPlannedEachTime: true,
 });
 
 export const hasEntry = (column: PgColumn, copy: PgColumn): Filter => ({
   where: ($) => sql`${column} @> array[${$}]::text[]`,
   inDocuments: ($) => sql`${copy} @> array[${$}]::text[]`,
-  ...search,
+  isSearch: true,
+  isPlannedEachTime: true,
 });
 
 /** Null for `null`, else one id or several. An entry that is no id finds nothing. */
@@ -56,14 +56,10 @@ export function idsOf(list: string): string | string[] | null {
   return others.length === 0 ? id : [id, ...others];
 }
 
-const anyOf = (ids: Placeholder): SQL => sql`any(${ids}::uuid[])`;
+const asSent = { one: ($: Placeholder) => sql`${$}`, several: ($: Placeholder) => sql`any(${$}::uuid[])` };
 
 /** A filter by one id, by several, or by `null` for none: each has a statement of its own, planned for what it finds. */
-export function byId<Name extends string>(
-  name: Name,
-  column: PgColumn,
-  { one, several }: { one: Condition; several: Condition } = { one: ($) => sql`${$}`, several: anyOf },
-) {
+export function byId<Name extends string>(name: Name, column: PgColumn, { one, several } = asSent) {
   const filters: Filters = {
     [name]: { where: ($) => sql`${column} = ${one($)}`, value: idsOf },
     [`${name}_none`]: { where: () => isNull(column) },
@@ -78,16 +74,13 @@ const isListed = (id: PgColumn) => (ids: Placeholder) =>
 
 type Created = Resource & { table: { createdAt: PgColumn } };
 
-export const recordFilters = ({
-  table,
-  searchDocument,
-}: Created): Record<'createdSince' | 'createdBefore' | 'ids', Filter> => ({
+export const recordFilters = ({ table, searchDocument }: Created) => ({
   createdSince: { ...since(table.createdAt), isPlannedEachTime: true },
   createdBefore: { ...before(table.createdAt), isPlannedEachTime: true },
   ids: {
     where: isListed(table.id),
     inDocuments: searchDocument && isListed(searchDocument.id),
-    value: (sent) => [idsOf(sent) ?? []].flat(),
+    value: (sent: string) => [idsOf(sent) ?? []].flat(),
   },
 });
 

