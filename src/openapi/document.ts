@@ -63,7 +63,7 @@ function complete(
       const { codes, isTagged } = declared.get(operationId) as Declared;
       const isOnce = Boolean(codes.get(409)?.includes('IDEMPOTENCY_KEY_REUSED'));
       const isPaged = inRoute.some(({ name }) => name === 'offset');
-      const kind = { path, isTagged, isOnce, isPaged };
+      const kind = { method, path, isTagged, isOnce, isPaged };
       const own = inRoute.map((parameter) => {
         const { name, required, example: value } = parameter;
         const isShared = everywhere.split(JSON.stringify(parameter)).length > 2;
@@ -76,12 +76,7 @@ function complete(
       // Importers such as Postman's read the example of the media type only.
       for (const media of Object.values(operation.requestBody?.content ?? {}))
         media.example ??= exampleOf(components.schemas[media.schema.$ref?.split('/').at(-1) ?? '']);
-      Object.assign(operation, {
-        parameters: [
-          ...own,
-          ...requestHeadersOf(method, { ...kind, hasActor: path.startsWith('/dashboard/') }),
-        ],
-      });
+      Object.assign(operation, { parameters: [...own, ...requestHeadersOf(kind)] });
       for (const [status, response] of Object.entries(operation.responses))
         Object.assign(response, { headers: responseHeadersOf(Number(status), kind) });
       const response = (status: number, { name, response }: NamedResponse): void => {

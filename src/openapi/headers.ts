@@ -46,13 +46,12 @@ const REQUEST_DESCRIPTIONS: Record<string, [name: string, description: string, l
   ],
 };
 
-export function requestHeadersOf(
-  method: string,
-  { isTagged, isOnce, hasActor }: { isTagged: boolean; isOnce: boolean; hasActor: boolean },
-): object[] {
+export type Kind = { method: string; path: string; isTagged: boolean; isOnce: boolean; isPaged: boolean };
+
+export function requestHeadersOf({ method, path, isTagged, isOnce }: Kind): object[] {
   const names = [
     'Prefer',
-    ...(hasActor ? ['Actor'] : []),
+    ...(path.startsWith('/dashboard/') ? ['Actor'] : []),
     ...(method === 'get' && isTagged ? ['IfNoneMatch'] : []),
     ...(['put', 'patch', 'delete'].includes(method) ? ['IfMatch'] : []),
     ...(method === 'put' ? ['OnlyCreate'] : []),
@@ -63,10 +62,7 @@ export function requestHeadersOf(
 
 const OF_LIMIT = Object.keys(RESPONSE_DESCRIPTIONS).filter((name) => name.includes('RateLimit'));
 
-export function responseHeadersOf(
-  status: number,
-  { path, isTagged, isOnce, isPaged }: { path: string; isTagged: boolean; isOnce: boolean; isPaged: boolean },
-): object {
+export function responseHeadersOf(status: number, { path, isTagged, isOnce, isPaged }: Kind): object {
   const isLimited = path.startsWith('/v1/');
   const names = [
     'X-Request-Id',
