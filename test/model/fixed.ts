@@ -116,6 +116,39 @@ const eachFieldAlone = (): Step[] =>
       }),
     );
 
+/** A success of each operation that random sequences could reject each time. */
+const eachOperation = (): Step[] => {
+  const send = requestOf(0);
+  const third = (choose: Kind): Chosen => ({ choose, n: 2 });
+  // A conversation on another channel gives a contact no name.
+  const contacts = [{ identifierType: 'messenger', identifierValue: 'third' }];
+  const thread = { channel: 'web', contact: 'third', contactName: 'Ana' };
+  return [
+    send('POST ~/catalog/products', [], { title: 'x' }),
+    send('PUT ~/conversations/{conversationId}', [three], thread),
+    send('POST ~/customers', [], { contacts }),
+    ...['/v1', '~'].flatMap((api) => [
+      send(`GET ${api}/catalog/products/{productId}`, [first('products')]),
+      send(`GET ${api}/customers/{customerId}`, [first('customers')]),
+      send(`GET ${api}/opportunities/{opportunityId}`, [one]),
+    ]),
+    send('DELETE ~/catalog/products/{productId}', [third('products')]),
+    send('DELETE ~/customers/{customerId}', [third('customers')]),
+    send('POST ~/quotes/{quoteId}/opens', [two], { openedAt: TIMESTAMPS[0] }),
+    send('GET ~/conversations/{conversationId}', [one]),
+    ...[
+      'pipeline-stages/{pipelineStageId}',
+      'team-members/{teamMemberId}',
+      'opportunities/{opportunityId}',
+      'quotes/{quoteId}',
+    ].flatMap((path) => [
+      send(`GET ~/${path}`, [two]),
+      send(`DELETE ~/${path}`, [two]),
+      send(`POST ~/${path}/restore`, [two]),
+    ]),
+  ];
+};
+
 /** Steps that random sequences seldom contain. */
 export const rareSteps = (): Step[] => {
   const send = requestOf(0);
@@ -126,6 +159,7 @@ export const rareSteps = (): Step[] => {
   );
   const message = { direction: 'inbound', messageType: 'text', createdAt: TIMESTAMPS[0] };
   return [
+    ...eachOperation(),
     // A tag and a destination that are parts of others; a later page of a search.
     list('GET /v1/customers', { tag: WORDS[0] }),
     list('GET /v1/catalog/products', { destination: WORDS[1] }),
