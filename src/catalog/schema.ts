@@ -10,7 +10,7 @@ const budgetTier = () => z.enum(['economic', 'mid', 'premium']);
 const clearableTexts = () => f.texts().nullable();
 
 const product = {
-  id: f.id().describe('Opaque, immutable identifier.'),
+  id: f.recordId(),
   title: f.field(z.string(), 'The name of the product, as customers see it.', 'Patagonia Norte en 8 días'),
   type: type().describe('The kind of product.'),
   status: status().describe('`active`: for sale; `paused`: not for sale at present; `draft`: not finished.'),
@@ -88,15 +88,15 @@ export const CatalogProduct = z
   .object({
     ...product,
     variants: z.array(CatalogProductVariant).describe('The variants of the product, by `position`.'),
-    createdAt: f.dateTime().describe('When it was created.'),
-    updatedAt: f.dateTime().describe('When it was last changed. The list has this order, newest first.'),
+    createdAt: f.createdAt(),
+    updatedAt: f.updatedAt(),
   })
   .meta({ id: 'CatalogProduct' });
 export type CatalogProduct = z.infer<typeof CatalogProduct>;
 
 export const ArchivedCatalogProduct = z
   .object({
-    id: f.id().describe('Opaque, immutable identifier.'),
+    id: f.recordId(),
     archivedAt: f.dateTime().describe('When the product was archived.'),
   })
   .meta({ id: 'ArchivedCatalogProduct' });

@@ -153,6 +153,12 @@ export const uuid = () =>
 
 export const id = () => z.string().meta({ examples: [EXAMPLE_ID] });
 
+/** What the responses of all resources begin and end with. */
+export const recordId = () => id().describe('Opaque, immutable identifier.');
+export const createdAt = () => dateTime().describe('When it was created.');
+export const updatedAt = () =>
+  dateTime().describe('When it was last changed. The list has this order, newest first.');
+
 /** The length is documented, not validated: text that is not an id matches no record (404). */
 export const pathId = (description: string) => id().meta({ maxLength: 64, description });
 
@@ -184,6 +190,7 @@ function offset() {
     .describe('How many records to skip. Empty or `null` means 0.');
 }
 
+/** A field of a response with an example; without one, `.describe()` is enough. */
 export const field = <Field extends z.ZodType>(
   field: Field,
   meaning: string,

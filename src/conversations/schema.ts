@@ -5,7 +5,7 @@ import { contactFilter, withContactType } from '../customers/schema.ts';
 
 export const Conversation = z
   .object({
-    id: f.id().describe('Opaque, immutable identifier.'),
+    id: f.recordId(),
     channel: f.field(
       z.string(),
       'The messaging channel, such as whatsapp. New values can appear.',
@@ -32,7 +32,7 @@ export const Conversation = z
       .dateTime()
       .nullable()
       .describe('The timestamp of the newest message. The list has this order, newest first.'),
-    createdAt: f.dateTime().describe('When it was created.'),
+    createdAt: f.createdAt(),
   })
   .meta({ id: 'Conversation' });
 
@@ -49,10 +49,10 @@ export const ConversationListQuery = withContactType(ConversationFilters);
 
 export const ConversationMessage = z
   .object({
-    id: f.id().describe('Opaque, immutable identifier.'),
+    id: f.recordId(),
     conversationId: f.id().describe('The thread that the message came from; a transcript can join several.'),
     content: f.field(z.string(), 'The text of the message.', 'Hola, ¿tienen salidas en enero?'),
-    createdAt: f.dateTime().describe('When it was created.'),
+    createdAt: f.createdAt(),
     direction: f.field(z.string(), '`inbound`: written by the contact. New values can appear.', 'inbound'),
     messageType: f.field(z.string(), 'The type of the message, such as text. New values can appear.', 'text'),
     senderName: f.nullableText('The name of the sender, if known.', 'Ana'),

@@ -11,7 +11,7 @@ const identifierType = () => z.enum(IDENTIFIER_TYPES);
 
 export const CustomerContact = z
   .object({
-    id: f.id().describe('Opaque, immutable identifier.'),
+    id: f.recordId(),
     identifierType: identifierType().describe('The channel of the contact.'),
     identifierValue: f.field(
       z.string(),
@@ -29,7 +29,7 @@ export type CustomerContact = z.infer<typeof CustomerContact>;
 
 export const Customer = z
   .object({
-    id: f.id().describe('Opaque, immutable identifier.'),
+    id: f.recordId(),
     firstName: f.nullableText('The given name; null if unknown.', 'Ana'),
     lastName: f.nullableText('The family name; null if unknown.', 'Peña'),
     displayName: f.nullableText('First and last name joined; null for an anonymous lead.', 'Ana Peña'),
@@ -41,15 +41,15 @@ export const Customer = z
       'luna de miel',
     ]),
     contacts: z.array(CustomerContact).describe('The first is the primary contact.'),
-    createdAt: f.dateTime().describe('When it was created.'),
-    updatedAt: f.dateTime().describe('When it was last changed. The list has this order, newest first.'),
+    createdAt: f.createdAt(),
+    updatedAt: f.updatedAt(),
   })
   .meta({ id: 'Customer' });
 export type Customer = z.infer<typeof Customer>;
 
 export const ArchivedCustomer = z
   .object({
-    id: f.id().describe('Opaque, immutable identifier.'),
+    id: f.recordId(),
     archived: z.boolean().describe('Always true: the customer is archived.'),
   })
   .meta({ id: 'ArchivedCustomer' });

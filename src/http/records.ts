@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dateTime, id, NULL_CLEARS, uuid } from '../contract/fields.ts';
+import { dateTime, NULL_CLEARS, recordId, uuid } from '../contract/fields.ts';
 
 /** What the routes of several resources say in the same words. */
 
@@ -15,7 +15,7 @@ export const REPLACES = 'Omitted fields take the default. Sending the same again
 /** The response to a DELETE of the dashboard API. */
 export const ArchivedRecord = z
   .object({
-    id: id().describe('Opaque, immutable identifier.'),
+    id: recordId(),
     archivedAt: dateTime().describe('When the record was archived.'),
   })
   .meta({ id: 'ArchivedRecord' });

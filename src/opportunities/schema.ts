@@ -5,7 +5,7 @@ const temperature = () => z.enum(['hot', 'warm', 'cold', 'unknown', 'discarded']
 
 export const Opportunity = z
   .object({
-    id: f.id().describe('Opaque, immutable identifier.'),
+    id: f.recordId(),
     title: f.nullableText('A short title for people.', 'Patagonia, familia Peña'),
     shortRef: f.nullableText("The agency's short reference, for people.", 'OP-1042'),
     destination: f.nullableText('Where the customer wants to go, as it was sent.', 'Bariloche'),
@@ -43,8 +43,8 @@ export const Opportunity = z
       .dateTime()
       .nullable()
       .describe('The last activity that the dashboard recorded. Messages do not change it.'),
-    createdAt: f.dateTime().describe('When it was created.'),
-    updatedAt: f.dateTime().describe('When it was last changed. The list has this order, newest first.'),
+    createdAt: f.createdAt(),
+    updatedAt: f.updatedAt(),
   })
   .meta({ id: 'Opportunity' });
 

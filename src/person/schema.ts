@@ -29,7 +29,7 @@ export const sameContacts = () =>
 
 export const ErasedCustomer = z
   .object({
-    id: f.id().describe('Opaque, immutable identifier.'),
+    id: f.recordId(),
     erasedAt: f.dateTime().describe('When the content was first erased.'),
     erased: ErasedCounts.describe('The number of erased records, by kind.'),
     sameContacts: sameContacts(),

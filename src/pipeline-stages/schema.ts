@@ -7,7 +7,7 @@ export const PipelineStage = z
     key: z.string().meta({ examples: ['negotiation'] }),
     name: z.string().meta({ examples: ['Negociación'] }),
     position: z.int32().describe('Position in the pipeline, from left to right.'),
-    createdAt: f.dateTime().describe('When it was created.'),
+    createdAt: f.createdAt(),
     archivedAt: f.archivedAt(),
   })
   .meta({ id: 'PipelineStage' });

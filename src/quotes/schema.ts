@@ -6,7 +6,7 @@ const quoteStatus = () => z.enum(['draft', 'published', 'disabled']);
 
 export const Quote = z
   .object({
-    id: f.id().describe('Opaque, immutable identifier.'),
+    id: f.recordId(),
     opportunityId: f.id().describe('The opportunity of the quote.'),
     title: f.field(z.string(), 'What the quote offers.', 'Patagonia en familia'),
     status: quoteStatus().describe(
@@ -29,8 +29,8 @@ export const Quote = z
       .describe('When the customer first opened the quote; null if never.'),
     lastOpenedAt: f.dateTime().nullable().describe('When the customer last opened the quote; null if never.'),
     publishedAt: f.dateTime().nullable().describe('When the quote was first published; null if never.'),
-    createdAt: f.dateTime().describe('When it was created.'),
-    updatedAt: f.dateTime().describe('When it was last changed. The list has this order, newest first.'),
+    createdAt: f.createdAt(),
+    updatedAt: f.updatedAt(),
   })
   .meta({ id: 'Quote' });
 
@@ -45,7 +45,7 @@ export const QuoteListQuery = z.object({
 
 export const QuoteAttachment = z
   .object({
-    id: f.id().describe('Opaque, immutable identifier.'),
+    id: f.recordId(),
     fileName: f.field(z.string(), 'The file name.', 'cotizacion.pdf'),
     kind: f.field(
       z.string(),
