@@ -101,7 +101,6 @@ async function distribute(client: pg.Client): Promise<Moved[]> {
   await client.query('begin');
   const { rows: parts } = await client.query<{ drop: string; create: string }>(KEYS_AND_TRIGGERS, [tables]);
   for (const { drop } of parts) await client.query(drop);
-  await client.query(DISTRIBUTE_OTHER_FUNCTIONS);
   for (const table of tables) {
     await distributeTable(client, table);
     const counted = await client.query<Moved>(
@@ -109,6 +108,8 @@ async function distribute(client: pg.Client): Promise<Moved[]> {
     );
     moved.push(...counted.rows);
   }
+  // After the tables, because `bound_customer` declares a row of one.
+  await client.query(DISTRIBUTE_OTHER_FUNCTIONS);
   for (const { create } of parts) await client.query(create);
   // The coordinator still has a copy of the rows, which no statement sees.
   for (const table of tables)
