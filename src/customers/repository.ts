@@ -129,6 +129,7 @@ function defineCustomers<T extends Customer>(name: string, view: View<T>) {
   const get = withMergedHint(defineGet(`${name}.get`, view));
   const lock = defineLock(customers, get);
   const insert = defineCreate(`${name}.create`, view, customerColumns);
+  // `update customers set city = $city where … archived_at is null returning *`, of the fields that are sent.
   const patch = withMergedHint(defineUpdate(`${name}.update`, view, customerColumns, get));
   return {
     get,

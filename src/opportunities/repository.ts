@@ -93,10 +93,11 @@ const defined = defineRecord(opportunityRecordView, {
 
 const { stageId, budgetCurrency, budgetMin, budgetMax } = opportunities;
 
-const sumStatement = statementsBySet((entries) =>
-  unprepared(
-    nameOfParts(['opportunities.summary', ...entries]),
-    () => sql<{ body: Json<OpportunityTotal> }>`
+const sumStatement = statementsBySet(
+  (entries) =>
+    unprepared(
+      nameOfParts(['opportunities.summary', ...entries]),
+      () => sql<{ body: Json<OpportunityTotal> }>`
     select row_to_json(item) as body from (
       select stage_id as "stageId", sum(amount)::integer as count, concat('[', string_agg(
         (select row_to_json(sums) from (select currency as "budgetCurrency", least as "budgetMin", most as "budgetMax") sums)::text,
@@ -107,7 +108,8 @@ const sumStatement = statementsBySet((entries) =>
         from ${opportunities} where ${matching(activeOpportunities, filters, entries).where}
         group by ${stageId}, ${budgetCurrency}) summed
       group by stage_id order by stage_id) item`,
-  ),
+    ),
+  [[]],
 );
 
 /** One row for each stage, with the sums of each currency. */

@@ -79,11 +79,6 @@ const stateStatement = prepared(
   { isShort: true },
 );
 
-/** @throws ORGANIZATION_CLOSED */
-function rejectClosed({ isClosed }: { isClosed: boolean }): void {
-  if (isClosed) throw new ApiError('ORGANIZATION_CLOSED');
-}
-
 /**
  * The scope of an organization named by a dashboard path or the command line.
  * @throws ORGANIZATION_NOT_FOUND; ORGANIZATION_CLOSED for a write of a closed one
@@ -95,7 +90,7 @@ export async function scopeOf(
 ): Promise<OrganizationScope> {
   const [state] = isId(id) ? await db.for(id, caller).read(stateStatement, { id }) : [];
   if (!state) throw organizationNotFound(id);
-  if (isWrite) rejectClosed(state);
+  if (isWrite && state.isClosed) throw new ApiError('ORGANIZATION_CLOSED');
   return scopeTo(db, id.toLowerCase(), caller);
 }
 
@@ -127,8 +122,7 @@ export async function updateOrganization(
   const [row] = await db.write(renameStatement, { id, name });
   if (row) return row.body;
   const [state] = await db.read(stateStatement, { id });
-  if (state) rejectClosed(state);
-  throw organizationNotFound(id);
+  throw state?.isClosed ? new ApiError('ORGANIZATION_CLOSED') : organizationNotFound(id);
 }
 
 function defineClosedAt<T>(

@@ -39,8 +39,6 @@ import type { DeletedQuoteAttachment, QuoteAttachment } from './schema.ts';
 /** As stored; its URL is signed for each response. */
 export type StoredAttachment = Omit<QuoteAttachment, 'url'>;
 
-const storedQuotes = { ...activeQuotes, visible: sql`true` };
-
 const { organizationId, id, quoteId, fileName, kind, mimeType } = quoteAttachments;
 const sizeBytes = sql<number>`${quoteAttachments.sizeBytes}::float8`;
 
@@ -78,7 +76,10 @@ function defineAttachments(name: string, view: Resource) {
 export const listAttachments = defineAttachments('quotes.list_attachments', activeQuotes);
 
 /** Of an archived quote too. */
-export const listAttachmentsIncludingArchived = defineAttachments('quotes.attachments_of', storedQuotes);
+export const listAttachmentsIncludingArchived = defineAttachments('quotes.attachments_of', {
+  ...activeQuotes,
+  visible: sql`true`,
+});
 
 const findAttachmentStatement = prepared(
   'quotes.find_attachment',

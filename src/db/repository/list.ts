@@ -5,14 +5,7 @@ import { MAX_LIMIT } from '../../contract/fields.ts';
 import type { OrganizationScope } from '../pool/scope.ts';
 import { type Json, jsonList } from '../sql/json.ts';
 import { columns, ofOrganization, qb, selectList, type View } from '../sql/query.ts';
-import {
-  nameOfParts,
-  type Params,
-  prepared,
-  statementsBySet,
-  unprepared,
-  whenListed,
-} from '../sql/statement.ts';
+import { nameOfParts, type Params, prepared, statementsBySet, unprepared } from '../sql/statement.ts';
 import { liveCounts } from '../tables/live-counts.ts';
 import type { Resource, TenantTable } from '../tables/resource.ts';
 import type { Filter, Filters } from './filters.ts';
@@ -116,52 +109,52 @@ export function defineList<T, Query extends z.ZodObject>(
 ) {
   const filters: Filters = options.filters;
 
-  const statementsFor = statementsBySet((entries) => {
-    const ofArchived = { ...archived, isCounted: false, searchDocument: undefined };
-    const { table, fields, ...state } = { ...view, order, ...(entries.includes('archived') && ofArchived) };
-    const used = entries.flatMap((entry) => filters[entry] ?? []);
-    const isPlanned = used.some(({ isPlannedEachTime }) => isPlannedEachTime);
-    const compose = isPlanned ? unprepared : prepared;
-    const skips = entries.includes('offset');
-    const ofTotal = entries.filter((entry) => entry !== 'offset');
-    const { where, counted } = matching({ table, ...state }, filters, entries);
-    const total =
-      keptTotal({ table, ...state }, ofTotal) ??
-      sql`select count(*) as total from ${counted.from} where ${counted.where}`;
+  const states = archived ? [[], ['archived']] : [[]];
+  const single = [[], ...Object.keys(filters).map((entry) => [entry])];
+  const listed = states.flatMap((state) => single.map((entries) => [...entries, ...state]));
 
-    // The SQL also has MAX_LIMIT as a constant, and a first page has no offset: with parameters alone, PostgreSQL would
-    // estimate a tenth of the table, and plan again at each run.
-    const page = (columns: SQL): SQL => sql`select * from (
+  const statementsFor = statementsBySet(
+    (entries) => {
+      const ofArchived = { ...archived, isCounted: false, searchDocument: undefined };
+      const { table, fields, ...state } = { ...view, order, ...(entries.includes('archived') && ofArchived) };
+      const used = entries.flatMap((entry) => filters[entry] ?? []);
+      const isPlanned = used.some(({ isPlannedEachTime }) => isPlannedEachTime);
+      const compose = isPlanned ? unprepared : prepared;
+      const skips = entries.includes('offset');
+      const ofTotal = entries.filter((entry) => entry !== 'offset');
+      const { where, counted } = matching({ table, ...state }, filters, entries);
+      const total =
+        keptTotal({ table, ...state }, ofTotal) ??
+        sql`select count(*) as total from ${counted.from} where ${counted.where}`;
+
+      // The SQL also has MAX_LIMIT as a constant, and a first page has no offset: with parameters alone, PostgreSQL would
+      // estimate a tenth of the table, and plan again at each run.
+      const page = (columns: SQL): SQL => sql`select * from (
       select ${columns} from ${table} where ${where} order by ${state.order}
       limit ${sql.raw(String(MAX_LIMIT))} ${skips ? sql`offset ${sql.placeholder('offset')}` : sql``}
     ) page limit ${sql.placeholder('limit')}`;
-    // Skipped and rejected rows cost an index-only scan.
-    const source =
-      skips || isPlanned
-        ? sql`${table} where ${ofOrganization(table)} and ${table.id} = any(array(${page(sql`${table.id}`)}))`
-        : sql`(${page(sql`*`)}) ${table}`;
-    // A page that is not full shows its total. Where the list is planned each time, the total may cost as much as the page.
-    const isFull = sql`row_number() over () = ${sql.placeholder('limit')}`;
-    const withTotal = isPlanned ? sql`` : sql`, case when ${isFull} then (${total}) end as total`;
+      // Skipped and rejected rows cost an index-only scan.
+      const source =
+        skips || isPlanned
+          ? sql`${table} where ${ofOrganization(table)} and ${table.id} = any(array(${page(sql`${table.id}`)}))`
+          : sql`(${page(sql`*`)}) ${table}`;
+      // A page that is not full shows its total. Where the list is planned each time, the total may cost as much as the page.
+      const isFull = sql`row_number() over () = ${sql.placeholder('limit')}`;
+      const withTotal = isPlanned ? sql`` : sql`, case when ${isFull} then (${total}) end as total`;
 
-    const pageSql = sql<PageRow>`select row_to_json(item) as body, extract(epoch from now())::int8 as "readAt"${withTotal}
+      const pageSql = sql<PageRow>`select row_to_json(item) as body, extract(epoch from now())::int8 as "readAt"${withTotal}
       from (select) clock left join (select ${selectList(fields)} from ${source} order by ${state.order}) item on true`;
-    const isShort = used.length === 1 && used[0]?.isShort === true;
-    return {
-      page: compose(nameOfParts([name, ...entries]), (_: Params<Values>) => pageSql, { isShort }),
-      total: compose(
-        nameOfParts([`${name}_total`, ...ofTotal]),
-        (_: Params<Values>) => sql<{ total: string }>`${total}`,
-      ),
-    };
-  });
-
-  whenListed(() => {
-    for (const state of archived ? [[], ['archived']] : [[]])
-      for (const entries of [[], ...Object.keys(filters).map((entry) => [entry])])
-        statementsFor([...entries, ...state]);
-    statementsFor(['offset']);
-  });
+      const isShort = used.length === 1 && used[0]?.isShort === true;
+      return {
+        page: compose(nameOfParts([name, ...entries]), (_: Params<Values>) => pageSql, { isShort }),
+        total: compose(
+          nameOfParts([`${name}_total`, ...ofTotal]),
+          (_: Params<Values>) => sql<{ total: string }>`${total}`,
+        ),
+      };
+    },
+    [...listed, ['offset']],
+  );
 
   return async (
     { db, organizationId }: OrganizationScope,

@@ -16,7 +16,7 @@ import {
   selectJson,
   type View,
 } from '../sql/query.ts';
-import { nameOfParts, type Params, prepared, statementsBySet, whenListed } from '../sql/statement.ts';
+import { nameOfParts, type Params, prepared, statementsBySet } from '../sql/statement.ts';
 import { type Resource, recordNotFound, type TenantTable } from '../tables/resource.ts';
 import { type IdempotencyKey, insertOnce, type Once, writeOnce } from './idempotency.ts';
 
@@ -99,23 +99,25 @@ export function defineUpdate<T, Name extends string>(
   const nameOf = (prefix: string, sent: readonly string[]): string =>
     sent.length === all.length ? prefix : nameOfParts([prefix, ...sent]);
 
-  const statementsFor = statementsBySet((sent) => {
-    const chosen = Object.fromEntries(
-      Object.entries<PgColumn>(writable).filter(([field]) => sent.includes(field)),
-    );
-    return {
-      update: prepared(nameOf(name, sent), ($: Params<RecordKey>) =>
-        returningJson(view, qb.update(table).set(placeholdersOf(chosen)).where(isVisible(view, $))),
-      ),
-      current: prepared(nameOf(`${name}_current`, sent), ($: Params<RecordKey>) =>
-        qb
-          .select({ ...jsonColumn(fields), ...columns({ isApplied: hasValues(chosen) }) })
-          .from(table)
-          .where(isVisible(view, $)),
-      ),
-    };
-  });
-  whenListed(() => statementsFor(all));
+  const statementsFor = statementsBySet(
+    (sent) => {
+      const chosen = Object.fromEntries(
+        Object.entries<PgColumn>(writable).filter(([field]) => sent.includes(field)),
+      );
+      return {
+        update: prepared(nameOf(name, sent), ($: Params<RecordKey>) =>
+          returningJson(view, qb.update(table).set(placeholdersOf(chosen)).where(isVisible(view, $))),
+        ),
+        current: prepared(nameOf(`${name}_current`, sent), ($: Params<RecordKey>) =>
+          qb
+            .select({ ...jsonColumn(fields), ...columns({ isApplied: hasValues(chosen) }) })
+            .from(table)
+            .where(isVisible(view, $)),
+        ),
+      };
+    },
+    [all],
+  );
 
   return async (
     scope: OrganizationScope,

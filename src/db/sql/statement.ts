@@ -26,19 +26,11 @@ const placeholders = new Proxy({}, { get: (_target, name) => sql.placeholder(Str
 
 const statements = new Map<string, Statement<unknown, never>>();
 
-/**
- * Clients choose among hundreds of thousands of sets of fields and filters, and PostgreSQL keeps what a connection has prepared:
- * the statements of later sets are neither listed nor prepared.
- */
-const MAX_LISTED = 1_000;
-
-const unlisted: (() => unknown)[] = [];
-
-/** Makes statements of a set for `npm run sql` and test/plans.test.ts; a start does without. */
-export const whenListed = (make: () => unknown) => unlisted.push(make);
+/** Define statements of sets for `npm run sql` and test/plans.test.ts; a start does without. */
+const whenListed: (() => void)[] = [];
 
 export function allStatements(): (Statement<unknown, never> & Composed)[] {
-  for (const make of unlisted.splice(0)) make();
+  for (const define of whenListed.splice(0)) define();
   return [...statements.values()].map((statement) => ({ ...statement, ...statement.composed() }));
 }
 
@@ -52,6 +44,14 @@ export function nameOfParts(parts: readonly [string, ...string[]]): string {
     ? name
     : `${parts[0]} ${hash('sha256', name).slice(0, 22)}`;
 }
+
+/**
+ * Clients choose among hundreds of thousands of sets of fields and filters, and PostgreSQL keeps what a connection has prepared:
+ * the statements of later sets are not prepared. None of a set is registered, unless it is listed.
+ */
+const MAX_OF_SETS = 500;
+const namesOfSets = new Set<string>();
+let isOfSet = false;
 
 const dialect = new PgDialect();
 
@@ -74,9 +74,10 @@ const compose =
       if (first && first.composed().text !== text) throw new Error(`Two statements have the name "${name}".`);
       return cached;
     }
-    const isListed = statements.has(name) || statements.size < MAX_LISTED;
-    const statement = { name, composed, isPrepared: isPrepared && isListed, isShort };
-    if (isListed && !statements.has(name)) statements.set(name, statement);
+    if (isOfSet && namesOfSets.size < MAX_OF_SETS) namesOfSets.add(name);
+    const mayBePrepared = !isOfSet || namesOfSets.has(name);
+    const statement = { name, composed, isPrepared: isPrepared && mayBePrepared, isShort };
+    if (!isOfSet && !statements.has(name)) statements.set(name, statement);
     return statement;
   };
 
@@ -91,14 +92,26 @@ export const unprepared = compose(false);
 
 const CACHED_SETS = 64;
 
-/** The statements for each set of names: fields of a PATCH, filters of a list. */
-export function statementsBySet<Statements>(compose: (names: readonly string[]) => Statements) {
+/**
+ * The statements for each set of names: fields of a PATCH, filters of a list.
+ * @param listed the sets whose statements `allStatements` returns
+ */
+export function statementsBySet<Statements>(
+  define: (names: readonly string[]) => Statements,
+  listed: readonly (readonly string[])[],
+) {
   const cached = new LruMap<Statements>(CACHED_SETS);
+  whenListed.push(() => listed.forEach(define));
   return (names: readonly string[]): Statements => {
     const key = names.join();
-    const statements = cached.get(key) ?? compose(names);
-    cached.set(key, statements);
-    return statements;
+    isOfSet = true;
+    try {
+      const statements = cached.get(key) ?? define(names);
+      cached.set(key, statements);
+      return statements;
+    } finally {
+      isOfSet = false;
+    }
   };
 }
 
