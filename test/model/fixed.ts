@@ -120,11 +120,15 @@ const eachFieldAlone = (): Step[] =>
 const eachOperation = (): Step[] => {
   const send = requestOf(0);
   const third = (choose: Kind): Chosen => ({ choose, n: 2 });
-  // A conversation on another channel gives a contact no name.
+  // A conversation on another channel gives no name to a contact, whose own has none.
   const contacts = [{ identifierType: 'messenger', identifierValue: 'third' }];
   const thread = { channel: 'web', contact: 'third', contactName: 'Ana' };
   return [
     send('POST ~/catalog/products', [], { title: 'x' }),
+    send('PUT ~/conversations/{conversationId}', [one.replace(/1$/, '8')], {
+      channel: 'messenger',
+      contact: 'third',
+    }),
     send('PUT ~/conversations/{conversationId}', [three], thread),
     send('POST ~/customers', [], { contacts }),
     ...['/v1', '~'].flatMap((api) => [
