@@ -58,7 +58,8 @@ export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
     const tools = toolsOf(api).filter(({ tool }) => canWrite || needs(tool.name).access === 'read');
     return { sdk, tools, serverInfo: { name: api.info.title, version: api.info.version } };
   });
-  mcp.builtLater.push(load);
+  // Before the pages: it takes longest.
+  mcp.builtLater.unshift(load);
 
   async function call(request: FastifyRequest, one: OperationTool, given: object) {
     const { fields, headers, ...sent } = one.toRequest({ ...given });
