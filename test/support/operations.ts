@@ -355,7 +355,7 @@ export function send({ agency, dashboard }: World, sent: Sent, headers: Record<s
 export const run = async (world: World, name: string, has: Has, others?: Partial<Has>): Promise<Reply> =>
   send(world, await requestOf(name, has, others));
 
-export type Filter = {
+type Filter = {
   /** The field that it compares, if that has another name. */
   field?: string;
   /** Two values of the field; without them, it refers to a record: `REFERENCES`. */
