@@ -1,11 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdirSync, watch } from 'node:fs';
-import { join } from 'node:path';
+import { watch } from 'node:fs';
 
-/**
- * npm run dev: the service, restarted when a file below src/, rules/, migrations/ or docs/guide/ changes. It watches folders,
- * because a watch of a file is lost when an editor or git replaces the file.
- */
+/** npm run dev: the service, restarted when a file below src/, rules/, migrations/ or docs/guide/ changes. */
 
 const QUIET_MS = 100;
 
@@ -27,22 +23,7 @@ function restart(): void {
   }, QUIET_MS);
 }
 
-const watched = new Set<string>();
-function watchFolder(folder: string): void {
-  if (watched.has(folder)) return;
-  watched.add(folder);
-  watch(folder, () => {
-    watchBelow(folder);
-    restart();
-  }).on('error', () => watched.delete(folder));
-}
-/** Includes folders that were created since. */
-function watchBelow(folder: string): void {
-  watchFolder(folder);
-  for (const entry of readdirSync(folder, { withFileTypes: true }))
-    if (entry.isDirectory()) watchBelow(join(folder, entry.name));
-}
-for (const folder of ['src', 'rules', 'migrations', 'docs/guide']) watchBelow(folder);
+for (const folder of ['src', 'rules', 'migrations', 'docs/guide']) watch(folder, { recursive: true }, restart);
 service = start();
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const)

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { errorCodes } from '../src/contract/errors.ts';
 
-/** Fails if a document or a comment names a script, file, heading or error code that does not exist. */
+/** Fails if a document names a script, file, heading or error code that does not exist. */
 
 const read = (path: string): string => readFileSync(path, 'utf8');
 const { scripts } = JSON.parse(read('package.json'));
@@ -13,9 +13,6 @@ const FILE = new RegExp(`\`((?:${FOLDERS})/[\\w./-]*)\``, 'g');
 const SCRIPT = /npm run (?!--)([\w:-]+)/g;
 const CODE =
   /\b([A-Z]+(?:_[A-Z]+)*_(?:NOT_FOUND|FAILED|CONFLICT|TOO_LARGE|EXCEEDED|UNAVAILABLE|LINK_INVALID|INTERNAL_ERROR|NOT_ARCHIVED|KEY_INACTIVE))\b/g;
-/** In a comment: `docs/operating.md`, or with a heading of it: `docs/operating.md, "Backups"`. */
-const CITATION = /(?<![\w/.`])((?:[\w-]+\/)*[\w-]+\.md)\b(?:, "([^"]+)")?/g;
-
 /** The headings of a Markdown document, outside of its code blocks. */
 const headingsOf = (path: string): string[] =>
   all(read(path).replace(/^```[\s\S]*?^```$/gm, ''), /^#+ (.+)$/gm);
@@ -45,20 +42,6 @@ for (const path of globSync(['*.md', 'src/db/README.md', 'test/README.md', 'docs
     ...links.filter((link) => isBrokenLink(link, path)),
     ...all(text, FILE).filter((file) => !existsSync(file)),
     ...all(text, CODE).filter((code) => !(errorCodes as readonly string[]).includes(code)),
-  ]);
-}
-
-const SOURCES = `{${FOLDERS.replaceAll('|', ',')}}/**/*.{ts,js,sql,py,sh,yml,yaml,cfg,ini}`;
-for (const path of globSync([SOURCES, 'docker-compose.yml'], { exclude: ['**/node_modules/**'] })) {
-  // Joined, because a sentence can continue on the next line.
-  const comments = all(read(path), /^\s*(?:\/\*\*?|\*|\/\/|#|--|;)\s(.*)$/gm).join(' ');
-  const cited = Array.from(comments.matchAll(CITATION), ([citation, file = '', heading]) => {
-    const isFound = existsSync(file) && (!heading || headingsOf(file).includes(heading));
-    return isFound ? '' : citation;
-  });
-  report(path, [
-    ...all(comments, new RegExp(`\`${SCRIPT.source}`, 'g')).filter((script) => !(script in scripts)),
-    ...cited.filter(Boolean),
   ]);
 }
 

@@ -25,11 +25,8 @@ type Composed = ReturnType<typeof allStatements>[number];
 
 function readable(statement: Composed): string {
   const parameters = parametersOf(statement);
-  const sql = format(withoutNeedlessQuotes(statement.text), {
-    language: 'postgresql',
-    keywordCase: 'lower',
-    expressionWidth: 100,
-  });
+  const style = { language: 'postgresql', keywordCase: 'lower', expressionWidth: 100 } as const;
+  const sql = format(withoutNeedlessQuotes(statement.text), style);
   return `${sql};`.replaceAll(/\$(\d+)/g, (_, number) => `$${parameters[Number(number) - 1]}`);
 }
 
@@ -46,10 +43,8 @@ async function planOf({ text }: Composed): Promise<string> {
   }
 }
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { explain: { type: 'boolean', default: false } },
-});
+const options = { explain: { type: 'boolean', default: false } } as const;
+const { values, positionals } = parseArgs({ allowPositionals: true, options });
 const name = positionals.join(' ');
 const statements = allStatements().toSorted((a, b) => (a.name < b.name ? -1 : 1));
 const statement = statements.find((each) => each.name === name);

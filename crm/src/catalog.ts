@@ -5,12 +5,9 @@ import type { Context } from './context.ts';
 /** Rows compared with the catalog, by externalReferenceCode. */
 
 /** The active products that have a code. */
-export async function productsByCode({
-  crm,
-  cancel: signal,
-}: Context): Promise<Map<string, CatalogProduct[]>> {
+export async function productsByCode(context: Context): Promise<Map<string, CatalogProduct[]>> {
   const byCode = new Map<string, CatalogProduct[]>();
-  for (const product of await crm.products.snapshot({}, { signal })) {
+  for (const product of await context.crm.products.snapshot({}, { signal: context.cancel })) {
     const code = product.externalReferenceCode;
     if (code !== null) byCode.set(code, [...(byCode.get(code) ?? []), product]);
   }

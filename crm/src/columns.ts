@@ -121,14 +121,10 @@ function contactNamed(header: string, fields: Fields, cells: Cells): string | un
     .replace(/e-mail/i, 'email')
     .split(/[^\p{L}]+/u)
     .map(folded);
-  return ['whatsapp', 'telefono', 'email']
-    .map((channel) => `contacts.${channel}`)
-    .find((field) => {
-      const isMeant = parts.some((part) => fields[field]?.names.includes(part));
-      return (
-        isMeant && shareOf(cells, field === 'contacts.email' ? (text) => text.includes('@') : isNumber) > 0.5
-      );
-    });
+  return ['contacts.whatsapp', 'contacts.telefono', 'contacts.email'].find((field) => {
+    const fits = field === 'contacts.email' ? (text: string) => text.includes('@') : isNumber;
+    return parts.some((part) => fields[field]?.names.includes(part)) && shareOf(cells, fits) > 0.5;
+  });
 }
 
 /** A second name or surname: it joins the one of another column. */
@@ -140,15 +136,12 @@ function mapped(header: readonly string[], maps: readonly string[], fields: Fiel
     maps.map((map) => {
       const at = map.lastIndexOf('=');
       const [column, field] = [map.slice(0, at).trim(), map.slice(at + 1).trim()];
+      const [columns, names] = [header.join(', '), Object.keys(fields).join(', ')];
       if (at < 0 || !header.includes(column))
-        throw new CommandError(
-          `--map ${map}: no column is named "${column}". Columns: ${header.join(', ')}.`,
-        );
+        throw new CommandError(`--map ${map}: no column is named "${column}". Columns: ${columns}.`);
       if (field !== '' && !(field in fields))
-        throw new CommandError(
-          `--map ${map}: there is no field "${field}". Fields: ${Object.keys(fields).join(', ')}.`,
-        );
-      return [column, field || undefined];
+        throw new CommandError(`--map ${map}: there is no field "${field}". Fields: ${names}.`);
+      return [column, field];
     }),
   );
 }
@@ -171,9 +164,7 @@ export function mapColumns(
   const reasons = isRejections(header) ? REJECTION_COLUMNS.length : 0;
   const columns = header.map((column, index) => {
     const isLeftOut = index < reasons || (isOfPeople && isOfOthers(column));
-    const set = named.has(column)
-      ? (named.get(column) ?? '')
-      : (known?.fieldOf(column) ?? (isLeftOut ? '' : undefined));
+    const set = named.get(column) ?? known?.fieldOf(column) ?? (isLeftOut ? '' : undefined);
     if (set !== undefined) {
       const field = set === 'name' ? 'firstName' : set || undefined;
       return { header: column, field, isGuess: false, isWhole: set === 'name', rank: 3 };
@@ -194,10 +185,10 @@ export function mapColumns(
   });
   // Of several columns for one field, the one whose name is the field's, or whose cells fit best.
   return columns.map(({ rank, ...column }, index) => {
-    const isTaken = columns.some(
-      ({ field, rank: other }, at) =>
-        at !== index && field === column.field && (other > rank || (other === rank && at < index)),
-    );
+    const isTaken = columns.some(({ field, rank: other }, at) => {
+      const isBetter = other > rank || (other === rank && at < index);
+      return at !== index && field === column.field && isBetter;
+    });
     const isShared = rank === 3 || SECOND.test(folded(column.header));
     const isFree = isShared || fields[column.field ?? '']?.kind === 'contact' || !isTaken;
     return isFree ? column : { ...column, field: undefined };
@@ -239,33 +230,25 @@ export function productsLeftOut(columns: Columns, surveyed: readonly Cells[]): s
   const [first] = prices;
   const currencies = new Set(prices.flatMap(({ header }) => currencyNamed(header) ?? []));
   const quoted = prices.map(({ header }) => `"${header}"`).join(' and ');
-  const sentences: string[] = [];
-  if (first && !isSet('fromPrice')) {
-    const choice = `use --map "${first.header}=fromPrice"`;
+  function ofPrices(): string | undefined {
+    if (!first || isSet('fromPrice')) return undefined;
+    const [name, choice] = [`Column "${first.header}"`, `use --map "${first.header}=fromPrice"`];
     const others = prices.slice(1).map(({ header }) => ` --map "${header}="`);
     if (currencies.size > 1)
-      sentences.push(
-        `Columns ${quoted} have prices in ${currencies.size} currencies: ${choice}${others.join('')}.`,
-      );
-    else if (!isFilled('fromPrice'))
-      sentences.push(
-        `Column "${first.header}" has prices, and fills no field: ${choice}, or --map "${first.header}=".`,
-      );
-    else if (currencies.has(undefinedCurrency) && !isFilled('currency'))
-      sentences.push(
-        `Column "${first.header}" does not say which currency: name the column "${withoutRemark(first.header)} (USD)" with its three letters, add a column with them, or ${choice}.`,
-      );
+      return `Columns ${quoted} have prices in ${currencies.size} currencies: ${choice}${others.join('')}.`;
+    if (!isFilled('fromPrice'))
+      return `${name} has prices, and fills no field: ${choice}, or --map "${first.header}=".`;
+    if (currencies.has(undefinedCurrency) && !isFilled('currency'))
+      return `${name} does not say which currency: name the column "${withoutRemark(first.header)} (USD)" with its three letters, add a column with them, or ${choice}.`;
+    return undefined;
   }
-  for (const { header, field, isGuess } of columns)
-    if (
-      field === undefined &&
-      isGuess &&
-      (fieldNamed(header, FIELDS.products) === 'status' || hasWord(header, ON_SALE))
-    )
-      sentences.push(
-        `Column "${header}" may say what is on sale, and fills no field: use --map "${header}=status", or --map "${header}=" to leave it out.`,
-      );
-  return sentences;
+  const ofStatus = columns.flatMap(({ header, field, isGuess }) => {
+    const isMeant = fieldNamed(header, FIELDS.products) === 'status' || hasWord(header, ON_SALE);
+    return field === undefined && isGuess && isMeant
+      ? `Column "${header}" may say what is on sale, and fills no field: use --map "${header}=status", or --map "${header}=" to leave it out.`
+      : [];
+  });
+  return [ofPrices() ?? [], ofStatus].flat();
 }
 
 /**
@@ -284,15 +267,18 @@ export function requireHeader(
   const width = widthOf(header);
   if (namesOf(header) > 0 && width > 1) return;
   const later = rows.find(({ cells }) => widthOf(cells) > width && (width === 1 || namesOf(cells) > 1));
+  const title = header.find(Boolean);
   if (later)
     throw new CommandError(
-      `The names of the columns are in line ${later.line}: delete what is above it ("${header.find(Boolean)}").`,
+      `The names of the columns are in line ${later.line}: delete what is above it ("${title}").`,
     );
   const datum = header.find((cell) => isAddress(cell) || isNumber(cell) || /^-?\d[\d.,]*$/.test(cell));
-  if (datum !== undefined && namesOf(header) === 0)
-    throw new CommandError(
-      `Line ${line} has data (${datum}), not the names of the columns: put a line above it, such as ${resource === 'customers' ? 'firstName,whatsapp,email' : 'externalReferenceCode,title,fromPrice'}.`,
-    );
+  if (datum === undefined || namesOf(header) > 0) return;
+  const example =
+    resource === 'customers' ? 'firstName,whatsapp,email' : 'externalReferenceCode,title,fromPrice';
+  throw new CommandError(
+    `Line ${line} has data (${datum}), not the names of the columns: put a line above it, such as ${example}.`,
+  );
 }
 
 /**
@@ -364,7 +350,7 @@ const TOGETHER: Record<string, (one: unknown, other: unknown) => unknown> = {
 /** Labels that Google adds by itself. */
 const isOwnLabel = (tag: string): boolean => /^\* ?\S|^(?:Imported on|Restored from) /.test(tag);
 
-type Contact = { identifierType: IdentifierType; identifierValue: string };
+export type Contact = { identifierType: IdentifierType; identifierValue: string };
 
 /** A cell without which a row was read. */
 export type SkippedCell = { field: string; message: string };
@@ -397,8 +383,7 @@ export function bodyReader(
     const rule = field === undefined ? undefined : fields[field];
     return field === undefined || rule === undefined ? [] : [{ header, field, rule, index, isWhole }];
   });
-  const namesOf = (isOne: (field: string) => boolean): string =>
-    used.flatMap(({ field, header }) => (isOne(field) ? `"${header}"` : [])).join(', ');
+  const titles = used.flatMap(({ field, header }) => (field === 'title' ? `"${header}"` : []));
   return ({ cells, object }, skipped) => {
     if (object) return object;
     // A row with too few cells was cut; one with more has a delimiter that is not quoted.
@@ -426,18 +411,16 @@ export function bodyReader(
           for (const identifierValue of contactsIn(identifierType, text, { country })) {
             const key = contactKey(identifierType, identifierValue);
             const rule = key ?? identifierRule(identifierType, identifierValue);
-            if (key === null)
-              bad.push({ field, message: about(`${rule}: ${JSON.stringify(identifierValue)}`) });
+            const message = about(`${rule}: ${JSON.stringify(identifierValue)}`);
+            if (key === null) bad.push({ field, message });
             else if (!contacts.has(`${field} ${key}`))
               contacts.set(`${field} ${key}`, { identifierType, identifierValue });
           }
         } else if (isWhole) whole ??= text;
         else {
           const value = cellValue(rule, text, { mark: marks[index] });
-          const read =
-            kind === 'tags' && header !== field
-              ? (value as string[]).filter((tag) => !isOwnLabel(tag))
-              : value;
+          const isOfOthers = kind === 'tags' && header !== field;
+          const read = isOfOthers ? (value as string[]).filter((tag) => !isOwnLabel(tag)) : value;
           body[field] = body[field] == null ? read : (TOGETHER[field]?.(body[field], read) ?? body[field]);
           if (/^(?:fromPrice|priceMax)$/.test(field))
             currencies.push(currencyNamed(header) ?? undefinedCurrency);
@@ -471,7 +454,7 @@ export function bodyReader(
       throw new RowError(`the name of the price column says ${named}, and the row ${body.currency}`);
     if (named !== undefined) body.currency = named;
     if (body.title === undefined && clears === 'none')
-      throw new RowError(`the row has no title: column ${namesOf((field) => field === 'title')} is empty`);
+      throw new RowError(`the row has no title: column ${titles.join(', ')} is empty`);
     return body;
   };
 }
@@ -489,8 +472,8 @@ export function errorSpeaker(columns: Columns, { country }: Reading) {
 
   return ({ cells, object }: Row, body: Body, path: string, message: string): string => {
     const [, field = '', entry, rest = ''] = /^body\.(\w+)(?:\[(\d+)\])?(.*)$/.exec(path) ?? [];
-    const contact =
-      field === 'contacts' ? (body.contacts as Contact[] | undefined)?.[Number(entry)] : undefined;
+    const contacts = body.contacts as Contact[] | undefined;
+    const contact = field === 'contacts' ? contacts?.[Number(entry)] : undefined;
     const index = contact ? columnOf(cells, contact) : columns.findIndex((column) => column.field === field);
     const header = columns[index]?.header;
     if (object || header === undefined) return `${path.replace(/^body\./, '')} ${message}`;
@@ -534,13 +517,11 @@ export function requireFields(
   resource: Importable,
   { needs = [], doubts }: { needs?: readonly string[] | undefined; doubts: readonly string[] },
 ): void {
-  const filled = columns.flatMap(({ field }) => field ?? []);
-  const needed = resource === 'customers' ? ['contacts.'] : ['title', ...needs];
-  for (const field of needed) {
-    if (filled.some((name) => name === field || (field.endsWith('.') && name.startsWith(field)))) continue;
-    const example = resource === 'customers' ? 'Teléfono=contacts.whatsapp' : `Código=${field}`;
-    throw new CommandError(
-      `No column fills ${field === 'contacts.' ? 'a contact' : field}. ${doubts.join('\n') || `Name the column with --map, such as --map "${example}".`}`,
-    );
-  }
+  const filled = columns.map(({ field }) => field?.replace(/^contacts\..*/, 'a contact'));
+  const needed = resource === 'customers' ? ['a contact'] : ['title', ...needs];
+  const missing = needed.find((field) => !filled.includes(field));
+  if (missing === undefined) return;
+  const example = resource === 'customers' ? 'Teléfono=contacts.whatsapp' : `Código=${missing}`;
+  const advice = doubts.join('\n') || `Name the column with --map, such as --map "${example}".`;
+  throw new CommandError(`No column fills ${missing}. ${advice}`);
 }

@@ -1,6 +1,6 @@
 import { type CrmClient, CrmError, type Customer, type CustomerUpdate } from '../../client/src/index.ts';
 import { entityTag } from '../../rules/entity-tag.ts';
-import { type Body, type Columns, RowError } from './columns.ts';
+import { type Body, type Columns, type Contact, RowError } from './columns.ts';
 import type { Row } from './source.ts';
 
 /** Rows of an export that was edited by hand: each customer becomes equal to its row. */
@@ -50,17 +50,13 @@ export async function* withCustomers<Item extends { row: Row }>(
 ): AsyncGenerator<Item & { edited?: Edited }> {
   let held: { item: Item; identity: Identity | undefined }[] = [];
   async function* complete() {
-    const found = await crm.customers.byIds(
-      held.flatMap(({ identity }) => identity?.id ?? []),
-      { signal },
-    );
+    const ids = held.flatMap(({ identity }) => identity?.id ?? []);
+    const found = await crm.customers.byIds(ids, { signal });
     const customers = new Map(found.map((customer) => [customer.id, customer]));
     for (const { item, identity } of held) {
-      const customer = identity && (customers.get(identity.id) ?? null);
-      if (!identity || customer === undefined) yield { ...item };
-      else if (customer) yield { ...item, edited: { customer, identity } };
-      else
-        yield { ...item, edited: { customer, identity, merged: await mergedInto(crm, identity.id, signal) } };
+      const customer = customers.get(identity?.id ?? '') ?? null;
+      const merged = identity && !customer ? await mergedInto(crm, identity.id, signal) : undefined;
+      yield identity ? { ...item, edited: { customer, identity, merged } } : item;
     }
     held = [];
   }
@@ -70,8 +66,6 @@ export async function* withCustomers<Item extends { row: Row }>(
   }
   yield* complete();
 }
-
-type Contact = { identifierType: string; identifierValue: string };
 
 const isSame = (one: Contact, other: Contact): boolean =>
   one.identifierType === other.identifierType && one.identifierValue === other.identifierValue;
@@ -90,12 +84,9 @@ function differences(customer: Customer, { contacts, ...body }: Body, isTable: b
   const wanted = contacts as Contact[] | undefined;
   const asked = wanted && (isTable ? contactsOf(customer, wanted) : wanted);
   const fields = { ...body, ...(asked && { contacts: plain(asked) }) };
-  const have = { ...customer, contacts: plain(customer.contacts) };
-  return Object.fromEntries(
-    Object.entries(fields).filter(
-      ([name, value]) => JSON.stringify(value) !== JSON.stringify(have[name as keyof typeof have]),
-    ),
-  ) as CustomerUpdate;
+  const have: Body = { ...customer, contacts: plain(customer.contacts) };
+  const differs = ([name, value]: [string, unknown]) => JSON.stringify(value) !== JSON.stringify(have[name]);
+  return Object.fromEntries(Object.entries(fields).filter(differs)) as CustomerUpdate;
 }
 
 const changedSince = (changes: CustomerUpdate): RowError =>
@@ -113,13 +104,8 @@ export function changesOf(
   body: Body,
   isTable: boolean,
 ): { customer: Customer; changes: CustomerUpdate } {
-  if (!customer)
-    throw new RowError(
-      merged ?? 'no customer of this organization has this id, or the customer is archived',
-      {
-        code: 'CUSTOMER_NOT_FOUND',
-      },
-    );
+  const notFound = 'no customer of this organization has this id, or the customer is archived';
+  if (!customer) throw new RowError(merged ?? notFound, { code: 'CUSTOMER_NOT_FOUND' });
   const changes = differences(customer, body, isTable);
   const isCurrent = !TIMESTAMP.test(identity.updatedAt) || identity.updatedAt === customer.updatedAt;
   if (!isCurrent && Object.keys(changes).length > 0) throw changedSince(changes);

@@ -48,8 +48,11 @@ const IDS = 100;
 /** The line of one item, and what it adds to the counts. */
 type Outcome = { line: string; counts: Record<string, number> };
 
-/** The record was archived since its list was read. */
-const isGone = (error: unknown): boolean => error instanceof CrmError && error.status === 404;
+/** Of a record that was archived since its list was read. */
+function ifGone(error: unknown): Outcome {
+  if (error instanceof CrmError && error.status === 404) return { line: '', counts: { gone: 1 } };
+  throw error;
+}
 
 async function sha256Of(path: string): Promise<string> {
   const hash = createHash('sha256');
@@ -71,13 +74,6 @@ async function* idsOf(path: string): AsyncGenerator<string> {
   for await (const { cells, object } of rows) yield String(object ? object.id : cells[column]);
 }
 
-async function firstIds(path: string, count: number): Promise<string[]> {
-  const found: string[] = [];
-  for await (const id of idsOf(path)) if (found.push(id) === count) break;
-  return found;
-}
-
-/** An empty NDJSON file has no rows, and an empty CSV file no header. */
 const listPath = (folder: string, resource: string, format: State['format']): string =>
   join(folder, `${resource}.${format}`);
 
@@ -107,7 +103,9 @@ async function openState(folder: string, { resume, format }: ExportAllOptions): 
 async function checkAgency({ crm, stop }: Context, folder: string, { lists, format }: State): Promise<void> {
   for (const resource of exportable) {
     if (!lists[resource]) continue;
-    const ids = await firstIds(listPath(folder, resource, format), IDS);
+    const ids = await Readable.from(idsOf(listPath(folder, resource, format)))
+      .take(IDS)
+      .toArray();
     if ((await crm[resource].byIds(ids, { signal: stop })).length > 0) return;
     throw new CommandError(
       `This key finds none of the first ${resource} in ${folder}: they belong to another agency. Choose another folder.`,
@@ -120,13 +118,8 @@ async function exportLists(context: Context, folder: string, state: State, save:
     if (state.lists[resource] !== undefined) continue;
     const path = listPath(folder, resource, state.format);
     const output = `${path}.partial`;
-    const rows = await exportList(context, resource, {
-      format: state.format,
-      delimiter: ',',
-      output,
-      filter: [],
-      unit: resource,
-    });
+    const how = { format: state.format, delimiter: ',', output, filter: [], unit: resource };
+    const rows = await exportList(context, resource, how);
     await finish(output, path);
     state.lists[resource] = rows;
     await save();
@@ -145,8 +138,7 @@ async function settleEach(
   const total = state.lists[list] ?? 0;
   const done: Settled = state.settled[name] ?? { items: 0, bytes: 0, counts: {} };
   state.settled[name] = done;
-  const isWritten = (await readdir(folder)).includes(`${name}.ndjson`);
-  if (isWritten) return;
+  if ((await readdir(folder)).includes(`${name}.ndjson`)) return;
   const file = await open(partial, 'a+');
   // What was written after the last save is written again.
   await file.truncate(done.bytes);
@@ -164,7 +156,7 @@ async function settleEach(
   }
   try {
     await inOrder(rest(), {
-      work,
+      work: (id: string) => work(id).catch(ifGone),
       settle: async (_id, { line, counts }) => {
         const text = Buffer.from(line);
         await file.appendFile(text);
@@ -197,30 +189,22 @@ type Place = { folder: string; state: State; save: () => Promise<void> };
 /** All messages of the conversation, oldest first. */
 async function transcriptOf({ crm, cancel: signal }: Context, conversationId: string): Promise<Outcome> {
   const messages: ConversationMessage[] = [];
-  try {
-    for await (const message of crm.conversations.messages(conversationId, { signal }))
-      messages.push(message);
-  } catch (error) {
-    if (!isGone(error)) throw error;
-    return { line: '', counts: { gone: 1 } };
-  }
-  return {
-    line: `${JSON.stringify({ conversationId, messages: messages.reverse() })}\n`,
-    counts: { transcripts: 1, messages: messages.length },
-  };
+  for await (const message of crm.conversations.messages(conversationId, { signal })) messages.push(message);
+  const line = `${JSON.stringify({ conversationId, messages: messages.reverse() })}\n`;
+  return { line, counts: { transcripts: 1, messages: messages.length } };
 }
 
 /** The name without what some file system or program takes for something else. The id before it makes it unique. */
-const safeName = (name: string): string =>
-  [
-    ...name
-      .slice(-255)
-      .normalize('NFC')
-      .replaceAll(/[\p{C}/\\:*?"<>|]/gu, '_'),
-  ]
+function safeName(name: string): string {
+  const plain = name
+    .slice(-255)
+    .normalize('NFC')
+    .replaceAll(/[\p{C}/\\:*?"<>|]/gu, '_');
+  return [...plain]
     .slice(-100)
     .join('')
     .replace(/[. ]+$/, '');
+}
 
 /** A file that cannot be downloaded. The export continues without it. */
 class MissingFile extends Error {}
@@ -242,8 +226,9 @@ async function download(url: string, path: string, sizeBytes: number, signal: Ab
     },
   });
   const partial = `${path}.partial`;
+  const body = Readable.fromWeb(response.body as never);
   try {
-    await pipeline(Readable.fromWeb(response.body as never), measure, createWriteStream(partial), { signal });
+    await pipeline(body, measure, createWriteStream(partial), { signal });
     if (bytes !== sizeBytes) throw new MissingFile(`it has ${bytes} bytes instead of ${sizeBytes}`);
     await finish(partial, path);
   } catch (error) {
@@ -260,11 +245,8 @@ const isOfNetwork = (error: unknown): boolean =>
   error instanceof MissingFile || (error instanceof Error && !('syscall' in error && 'path' in error));
 
 /** The files of the quote. A link lives for minutes: each retry takes a new one. */
-async function filesOf(
-  { crm, cancel: signal, errors }: Context,
-  folder: string,
-  quoteId: string,
-): Promise<Outcome> {
+async function filesOf(context: Context, folder: string, quoteId: string): Promise<Outcome> {
+  const { crm, cancel: signal, errors } = context;
   const counts: Record<string, number> = {};
   const add = (kind: string, count = 1) => {
     counts[kind] = (counts[kind] ?? 0) + count;
@@ -282,13 +264,9 @@ async function filesOf(
       } catch (error) {
         if (signal.aborted || !isOfNetwork(error)) throw signal.aborted ? signal.reason : error;
         if (attempt === ATTEMPTS) {
-          if (!(error instanceof MissingFile))
-            throw new CommandError(
-              `The file ${JSON.stringify(fileName)} of quote ${quoteId} cannot be downloaded: ${error}`,
-            );
-          errors.write(
-            `\nThe file ${JSON.stringify(fileName)} of quote ${quoteId} cannot be downloaded: ${error.message}.\n`,
-          );
+          const sentence = `The file ${JSON.stringify(fileName)} of quote ${quoteId} cannot be downloaded: `;
+          if (!(error instanceof MissingFile)) throw new CommandError(`${sentence}${error}`);
+          errors.write(`\n${sentence}${error.message}.\n`);
           add('missingFiles');
           return { file: null, sha256: null };
         }
@@ -297,38 +275,27 @@ async function filesOf(
       }
     }
   };
-  try {
-    let line = '';
-    for (const attachment of await listed()) {
-      add('attachments');
-      await mkdir(join(folder, 'files', quoteId), { recursive: true });
-      const { url: _url, ...described } = attachment;
-      line += `${JSON.stringify({ quoteId, ...described, ...(await fetched(attachment)) })}\n`;
-    }
-    return { line, counts };
-  } catch (error) {
-    if (!isGone(error)) throw error;
-    return { line: '', counts: { gone: 1 } };
+  let line = '';
+  for (const attachment of await listed()) {
+    add('attachments');
+    await mkdir(join(folder, 'files', quoteId), { recursive: true });
+    const { url: _url, ...described } = attachment;
+    line += `${JSON.stringify({ quoteId, ...described, ...(await fetched(attachment)) })}\n`;
   }
+  return { line, counts };
 }
 
 /** Writes the counts, and the checksum of each file as `sha256sum -c` reads it. */
 async function writeManifest(folder: string, state: State): Promise<Record<string, number>> {
   const { lists, settled, format, startedAt } = state;
-  const counts: Record<string, number> = {
-    ...lists,
-    ...{ transcripts: 0, messages: 0, attachments: 0, files: 0, bytes: 0, missingFiles: 0, gone: 0 },
-  };
+  const none = { transcripts: 0, messages: 0, attachments: 0, files: 0, bytes: 0, missingFiles: 0, gone: 0 };
+  const counts: Record<string, number> = { ...lists, ...none };
   for (const part of Object.values(settled))
     for (const [kind, count] of Object.entries(part.counts)) counts[kind] = (counts[kind] ?? 0) + count;
   const manifest = { startedAt, finishedAt: new Date().toISOString(), counts };
   await replaceFile(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
-  const names = [
-    MANIFEST,
-    ...exportable.map((resource) => `${resource}.${format}`),
-    'transcripts.ndjson',
-    'attachments.ndjson',
-  ];
+  const lines = ['transcripts.ndjson', 'attachments.ndjson'];
+  const names = [MANIFEST, ...exportable.map((resource) => `${resource}.${format}`), ...lines];
   const sums: string[] = [];
   for (const name of names) sums.push(`${await sha256Of(join(folder, name))}  ${name}\n`);
   for (const line of (await readFile(join(folder, 'attachments.ndjson'), 'utf8')).split('\n')) {
@@ -363,12 +330,10 @@ export async function exportAll(context: Context, options: ExportAllOptions): Pr
     await checkAgency(context, folder, state);
     await save();
     await exportLists(context, folder, state, save);
-    await settleEach(context, { ...place, list: 'conversations', name: 'transcripts' }, concurrency, (id) =>
-      transcriptOf(context, id),
-    );
-    await settleEach(context, { ...place, list: 'quotes', name: 'attachments' }, concurrency, (id) =>
-      filesOf(context, folder, id),
-    );
+    const transcripts = { ...place, list: 'conversations', name: 'transcripts' } as const;
+    await settleEach(context, transcripts, concurrency, (id) => transcriptOf(context, id));
+    const attachments = { ...place, list: 'quotes', name: 'attachments' } as const;
+    await settleEach(context, attachments, concurrency, (id) => filesOf(context, folder, id));
     counts = await writeManifest(folder, state);
   } catch (error) {
     const { message, exitCode = 1 } = error as { message: string; exitCode?: number };

@@ -16,15 +16,8 @@ export type ExportOptions = {
   unit?: string;
 };
 
-/** Their order is that of the columns. */
-const CHANNELS: Record<CustomerContact['identifierType'], true> = {
-  whatsapp: true,
-  telefono: true,
-  email: true,
-  instagram: true,
-  messenger: true,
-  web: true,
-};
+/** In the order of the columns. */
+const CHANNELS = ['whatsapp', 'telefono', 'email', 'instagram', 'messenger', 'web'];
 
 /** Columns by which a person recognizes a record come first. */
 const FIRST = ['id', 'externalReferenceCode', 'firstName', 'lastName', 'displayName', 'contacts'];
@@ -39,7 +32,7 @@ function columnsOf(resource: Exportable): string[] {
   const fields = LISTS[resource]?.fields ?? [];
   const first = FIRST.filter((field) => fields.includes(field));
   return [...first, ...fields.filter((field) => !first.includes(field))].flatMap((field) =>
-    field === 'contacts' ? Object.keys(CHANNELS).map((channel) => `contacts.${channel}`) : field,
+    field === 'contacts' ? CHANNELS.map((channel) => `contacts.${channel}`) : field,
   );
 }
 
@@ -60,29 +53,18 @@ function textOf(row: ExportRow, column: string, delimiter: string): string | und
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** The table of these rows, without a header. */
-const tableOf = (rows: readonly ExportRow[], columns: readonly string[], delimiter: string): string =>
-  rows
-    .map((row) =>
-      csvLine(
-        columns.map((column) => toCell(textOf(row, column, delimiter))),
-        delimiter,
-      ),
-    )
-    .join('');
-
 /** @throws CommandError for a filter that the list does not have */
 function filtersOf(filters: readonly string[], resource: Exportable): Record<string, string> {
   const known = LISTS[resource]?.filters ?? [];
   return Object.fromEntries(
     filters.map((filter) => {
       const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(filter) ?? [];
-      if (name === '')
-        throw new CommandError(`--filter ${filter}: write name=value, such as --filter status=active.`);
-      if (!known.includes(name))
-        throw new CommandError(
-          `--filter ${name}: ${resource} have no such filter. They have: ${known.join(', ')}.`,
-        );
+      const mistake = known.includes(name)
+        ? undefined
+        : name === ''
+          ? `${filter}: write name=value, such as --filter status=active`
+          : `${name}: ${resource} have no such filter. They have: ${known.join(', ')}`;
+      if (mistake !== undefined) throw new CommandError(`--filter ${mistake}.`);
       return [name, value];
     }),
   );
@@ -105,10 +87,11 @@ export async function exportList(
   const format = options.format ?? (/\.(ndjson|jsonl)$/i.test(options.output ?? '') ? 'ndjson' : 'csv');
   const output = options.output === undefined ? context.output : createWriteStream(options.output);
   const columns = columnsOf(resource);
-  const render = (rows: readonly ExportRow[]): string =>
-    format === 'ndjson'
-      ? rows.map((row) => `${JSON.stringify(row)}\n`).join('')
-      : tableOf(rows, columns, options.delimiter);
+  const lineOf = (row: ExportRow): string => {
+    if (format === 'ndjson') return `${JSON.stringify(row)}\n`;
+    const cells = columns.map((column) => toCell(textOf(row, column, options.delimiter)));
+    return csvLine(cells, options.delimiter);
+  };
   const failed = new Promise<never>((_, reject) => output.on('error', reject));
   failed.catch(() => undefined);
   const write = async (text: string): Promise<void> => {
@@ -126,7 +109,7 @@ export async function exportList(
   const writeNew = async (rows: readonly ExportRow[], total: number): Promise<void> => {
     const fresh = rows.filter(({ id }) => !written.has(id));
     for (const { id } of fresh) written.add(id);
-    await write(head + render(fresh));
+    await write(head + fresh.map(lineOf).join(''));
     head = '';
     progress.update({ done: written.size, total, rows: written.size, counts: {} });
   };

@@ -14,16 +14,7 @@ import {
 /** The fields that a column can fill, and how a cell becomes a value. The document says which fields there are and of which kind. */
 
 type Kind =
-  | 'text'
-  | 'date'
-  | 'currency'
-  | 'choice'
-  | 'number'
-  | 'integer'
-  | 'list'
-  | 'tags'
-  | 'json'
-  | 'contact';
+  `${'text' | 'date' | 'currency' | 'choice' | 'number' | 'integer' | 'list' | 'tags' | 'json' | 'contact'}`;
 
 export type Field = {
   kind: Kind;
@@ -56,8 +47,6 @@ export const folded = (name: string): string =>
 
 export type Fields = Record<string, Field>;
 
-type Names = Record<string, Record<string, string>>;
-
 /**
  * Folded names, between spaces: of the columns of each field, and of the codes of closed lists, beside their own names; and
  * the exports of other products.
@@ -66,7 +55,7 @@ export const NAMES = JSON.parse(readFileSync(new URL('../names.json', import.met
   Importable,
   Record<string, string>
 > &
-  Record<'codes' | 'exports', Names> &
+  Record<'codes' | 'exports', Record<string, Record<string, string>>> &
   Record<'currencies', Record<string, string>>;
 
 const words = (text = ''): string[] => text.split(' ').filter(Boolean);
@@ -85,10 +74,7 @@ function kindOf(name: string, schema: Schema): Kind {
 }
 
 function fieldOf(name: string, schema: Schema, names: Record<string, string>): [string, Field] {
-  const codes =
-    resolved(schema)
-      .enum?.filter((code) => code !== null)
-      .map(String) ?? [];
+  const codes = (resolved(schema).enum ?? []).flatMap((code) => (code === null ? [] : String(code)));
   const spoken = Object.fromEntries(codes.map((code) => [code, words(NAMES.codes[name]?.[code])]));
   return [name, { kind: kindOf(name, schema), names: words(names[name]), codes: spoken }];
 }
@@ -163,10 +149,8 @@ export function parseList(text: string, separators: RegExp): string[] {
       throw new CellError('is not a list of strings');
     return list;
   }
-  return text
-    .split(separators)
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '');
+  const entries = text.split(separators).map((entry) => entry.trim());
+  return entries.filter((entry) => entry !== '');
 }
 
 function parseJson(text: string): unknown {
@@ -209,11 +193,10 @@ export function contactsIn(channel: string, text: string, { country }: Reading):
     .filter((value) => /[\p{L}\p{N}]/u.test(value))
     .map((value) => (value.length > MAX_CONTACT_LENGTH ? value : value.replace(AROUND, '')))
     .map((value) => (isTelephone ? withCountryCode(value, country) : value));
-  return [
-    ...new Map(
-      values.map((value) => [contactKey(channel as IdentifierType, value) ?? value, value]),
-    ).values(),
-  ];
+  const byKey = new Map(
+    values.map((value) => [contactKey(channel as IdentifierType, value) ?? value, value]),
+  );
+  return [...byKey.values()];
 }
 
 const signsOf = (text: string): string => text.replaceAll(/[.,:()\s]/g, '').toUpperCase();
@@ -238,19 +221,14 @@ export const isCurrency = (word: string): boolean =>
 
 /** The currency in the name of a column: `Precio (US$)` is USD. */
 export const currencyNamed = (header: string): string | undefined =>
-  header
-    .split(/[\s()[\]]+/)
-    .filter(isCurrency)
-    .map(currencyOf)[0];
+  currencyOf(header.split(/[\s()[\]]+/).find(isCurrency) ?? '');
 
 /** The code that the text means in a closed list. */
 export function codeOf({ codes }: Field, text: string): string | undefined {
   // A language may have its country behind it: es-pe, Español (Perú). A negative number is no code: of WooCommerce, -1 is a draft.
-  const name = text.startsWith('-')
-    ? text
-    : folded(
-        codes.pt ? text.slice(0, MAX_NAME_LENGTH).replace(/^([a-z]{2})[-_]\w+$|\s*\(.*\)$/i, '$1') : text,
-      );
+  const short = text.slice(0, MAX_NAME_LENGTH);
+  const plain = codes.pt ? short.replace(/^([a-z]{2})[-_]\w+$|\s*\(.*\)$/i, '$1') : short;
+  const name = text.startsWith('-') ? text : folded(plain);
   return Object.entries(codes).find(([code, names]) => folded(code) === name || names.includes(name))?.[0];
 }
 
@@ -290,8 +268,7 @@ export function cellValue(field: Field, text: string, { mark }: Reading): unknow
 /** The cell of a list that `parseList` reads back as it was; undefined for an empty one. */
 export function listCell(list: readonly string[]): string | undefined {
   if (list.length === 0) return undefined;
-  const isPlain = list.every(
-    (entry) => entry !== '' && entry === entry.trim() && !/[|\n,;]|:::|^[["]/.test(entry),
-  );
-  return isPlain ? list.join(' | ') : JSON.stringify(list);
+  const isPlain = (entry: string) =>
+    entry !== '' && entry === entry.trim() && !/[|\n,;]|:::|^[["]/.test(entry);
+  return list.every(isPlain) ? list.join(' | ') : JSON.stringify(list);
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { CountryCode } from 'libphonenumber-js/max';
 import { type CatalogProductCreate, CrmError, type CustomerCreate } from '../../client/src/index.ts';
 import { differences, hasVariants, productsByCode } from './catalog.ts';
@@ -12,7 +12,14 @@ import { changeLines, reportEmptyRows, startProgress, thousands } from './progre
 import { openRejections, type Rejection, skippedCells } from './rejections.ts';
 import { checker, contactKeys } from './rules.ts';
 import { inspect, type Row, type Source } from './source.ts';
-import { type ImportState, type OnBadContact, readState, removeState, writeState } from './state.ts';
+import {
+  type ImportState,
+  type OnBadContact,
+  readJson,
+  removeState,
+  replaceFile,
+  statePath,
+} from './state.ts';
 import { confirmTable, openTable } from './table.ts';
 import { createOrUpdate, type Sent, sentOf, type UpdateMode } from './update.ts';
 
@@ -37,17 +44,11 @@ const SHOWN = 5;
 
 /** The same row has the same key whenever it is sent: within 24 hours the service creates one record for it. */
 const keyOf = (resource: Importable, number: number, body: Body): string =>
-  `import-${createHash('sha256')
-    .update(JSON.stringify([resource, number, body]))
-    .digest('hex')
-    .slice(0, 40)}`;
+  `import-${hash('sha256', JSON.stringify([resource, number, body])).slice(0, 40)}`;
 
-async function resumable(
-  source: Source,
-  resource: Importable,
-  options: ImportOptions,
-): Promise<ImportState | undefined> {
-  const state = options.restart || options.dryRun ? undefined : await readState(source.path);
+async function resumable(source: Source, resource: Importable, options: ImportOptions) {
+  const state =
+    options.restart || options.dryRun ? undefined : await readJson<ImportState>(statePath(source.path));
   // Without a settled row there is nothing to continue.
   if (!state || (state.rows === 0 && !options.resume)) {
     if (options.resume && !options.dryRun)
@@ -56,8 +57,7 @@ async function resumable(
   }
   if (!options.resume)
     throw new CommandError(
-      `An import of ${source.path} is unfinished (${thousands(state.rows)} rows done): ` +
-        'use --resume to continue, or --restart to start over.',
+      `An import of ${source.path} is unfinished (${thousands(state.rows)} rows done): use --resume to continue, or --restart to start over.`,
     );
   if (state.resource !== resource || state.fingerprint !== source.fingerprint)
     throw new CommandError(`${source.path} has changed since its import began: use --restart to start over.`);
@@ -68,24 +68,14 @@ async function resumable(
   return state;
 }
 
-/** What became of a row. */
-type Result = Exclude<keyof typeof NO_ROWS, 'rejected' | 'with a skipped contact' | 'with a skipped value'>;
-
-/** In the order in which they are shown. */
+/** What became of rows, in the order in which it is shown. */
 const NO_ROWS = {
-  'would be sent': 0,
-  'would be updated': 0,
-  created: 0,
-  'created before': 0,
-  updated: 0,
-  unchanged: 0,
-  'not compared': 0,
-  rejected: 0,
-  'with a skipped contact': 0,
-  'with a skipped value': 0,
+  ...{ 'would be sent': 0, 'would be updated': 0, created: 0, 'created before': 0, updated: 0, unchanged: 0 },
+  ...{ 'not compared': 0, rejected: 0, 'with a skipped contact': 0, 'with a skipped value': 0 },
 };
+type Counts = typeof NO_ROWS;
+type Result = Exclude<keyof Counts, 'rejected' | 'with a skipped contact' | 'with a skipped value'>;
 
-/** `text` is what a dry run prints. */
 type Outcome = { rejection: Rejection } | { result: Result; skipped: SkippedCell[]; text?: string };
 
 /**
@@ -167,29 +157,22 @@ export async function importFile(
   const { header, columns, rows, toBody, toEdit, rejectionFor } = table;
   const identify = update ? identityReader(columns) : () => undefined;
   const skips = onBadContact === 'skip';
-  const asked = { resource, question: `Import ${resource}?`, isSure: options.yes === true };
+  const question = { resource, question: `Import ${resource}?`, isSure: options.yes === true };
   if (options.dryRun) for (const doubt of table.doubts) errors.write(`${doubt}\n`);
-  else if (!state && !(await confirmTable(context, table, asked))) return 0;
+  else if (!state && !(await confirmTable(context, table, question))) return 0;
 
   const counts: Counts = { ...NO_ROWS, ...state?.counts };
   let settled = state?.rows ?? 0;
   const already = settled;
-  const rejections = await openRejections(source, header, state?.rejectionBytes);
-  const save = async () =>
-    options.dryRun ||
-    writeState(path, {
-      resource,
-      fingerprint: source.fingerprint,
-      delimiter: source.delimiter,
-      columns,
-      maps: state?.maps ?? options.map,
-      rows: settled,
-      counts,
-      update,
-      country,
-      onBadContact,
-      rejectionBytes: rejections.size(),
-    });
+  const rejections = openRejections(source, header, state?.rejectionBytes);
+  const { fingerprint, delimiter } = source;
+  const begun = { resource, fingerprint, delimiter, columns, maps: state?.maps ?? options.map };
+  const asked = { update, country, onBadContact };
+  async function save(): Promise<void> {
+    if (options.dryRun) return;
+    const done = { rows: settled, counts, rejectionBytes: rejections.size() };
+    await replaceFile(statePath(path), JSON.stringify({ ...begun, ...asked, ...done } satisfies ImportState));
+  }
   await save();
 
   type Item = { row: Row; number: number; edited?: Edited };
@@ -299,21 +282,12 @@ export async function importFile(
       `${thousands(withoutCode)} rows have no code: another import can create their products again. A column for externalReferenceCode prevents this.\n`,
     );
   reportEmptyRows(errors, source);
-  reportRejections(errors, rejections.path, counts);
-  return counts.rejected + skippedIn(counts);
-}
-
-type Counts = Record<keyof typeof NO_ROWS, number>;
-
-const skippedIn = (counts: Counts): number =>
-  counts['with a skipped contact'] + counts['with a skipped value'];
-
-function reportRejections(errors: Context['errors'], path: string, counts: Counts): void {
-  const { rejected } = counts;
-  const skipped = skippedIn(counts);
-  if (rejected > 0) errors.write(`Rejected rows, with the reasons: ${path} (${thousands(rejected)}).\n`);
+  const skipped = counts['with a skipped contact'] + counts['with a skipped value'];
+  if (counts.rejected > 0)
+    errors.write(`Rejected rows, with the reasons: ${rejections.path} (${thousands(counts.rejected)}).\n`);
   if (skipped > 0)
     errors.write(
-      `Skipped cells, with the reasons: ${path} (${thousands(skipped)} rows). Correct them, and import that file with --update.\n`,
+      `Skipped cells, with the reasons: ${rejections.path} (${thousands(skipped)} rows). Correct them, and import that file with --update.\n`,
     );
+  return counts.rejected + skipped;
 }

@@ -1,6 +1,6 @@
 import { pMapIterable } from 'p-map';
 
-export type InOrderOptions<Item, Outcome> = {
+type Options<Item, Outcome> = {
   work: (item: Item) => Promise<Outcome>;
   /** Called with each outcome, in the order of the items. */
   settle: (item: Item, outcome: Outcome) => void | Promise<void>;
@@ -17,7 +17,7 @@ export type InOrderOptions<Item, Outcome> = {
  */
 export async function inOrder<Item, Outcome>(
   items: AsyncIterable<Item>,
-  { work, settle, concurrency, window = concurrency * 16, signal }: InOrderOptions<Item, Outcome>,
+  { work, settle, concurrency, window = concurrency * 16, signal }: Options<Item, Outcome>,
 ): Promise<void> {
   const running = new Set<Promise<Outcome>>();
   let hasFailed = false;

@@ -27,27 +27,21 @@ process.on('SIGTERM', interrupt);
 function interrupt(): void {
   if (cancel.signal.aborted) process.exit(INTERRUPTED);
   const end = () => cancel.abort(new CommandError('Stopped.', INTERRUPTED));
-  if (stop.signal.aborted) {
-    end();
-    return;
-  }
+  if (stop.signal.aborted) end();
+  else process.stderr.write('\nStopping. Press Ctrl-C again to stop at once.\n');
   stop.abort(new CommandError('Stopped.', INTERRUPTED));
-  process.stderr.write('\nStopping. Press Ctrl-C again to stop at once.\n');
   setTimeout(end, GRACE_MS).unref();
 }
 
 const collect = (value: string, earlier: string[]): string[] => [...earlier, value];
 
-function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('must be a whole number.');
-  return Number(text);
-}
-
-function atLeastOne(text: string): number {
-  const number = wholeNumber(text);
-  if (number === 0) throw new InvalidArgumentError('must be at least 1.');
-  return number;
-}
+const wholeNumber =
+  (least: number) =>
+  (text: string): number => {
+    if (!/^\d{1,9}$/.test(text) || Number(text) < least)
+      throw new InvalidArgumentError(`must be a whole number of at least ${least}.`);
+    return Number(text);
+  };
 
 function delimiterOf(text: string): string {
   const character = text === '\\t' || text === 'tab' ? '\t' : text;
@@ -58,8 +52,9 @@ function delimiterOf(text: string): string {
 const examples = (...lines: string[]): string =>
   `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`;
 
-const fieldList = (resource: Importable): string =>
-  `  ${resource}: ${Object.keys(FIELDS[resource]).join(', ')}`;
+const fieldList = Object.entries(FIELDS).map(
+  ([resource, fields]) => `  ${resource}: ${Object.keys(fields).join(', ')}\n`,
+);
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
@@ -70,11 +65,7 @@ const program = new Command('crm')
     new Option('--url <url>', 'address of the service').env('CRM_URL').default('http://localhost:3000'),
   )
   .addOption(new Option('--key <key>', 'API key; safer as an environment variable').env('CRM_API_KEY'))
-  .addOption(
-    new Option('--retries <count>', 'how often a failed request is retried')
-      .argParser(wholeNumber)
-      .default(9),
-  )
+  .option('--retries <count>', 'how often a failed request is retried', wholeNumber(0), 9)
   .showHelpAfterError('(see crm --help, or crm import --help)')
   .addHelpText(
     'after',
@@ -85,25 +76,21 @@ const program = new Command('crm')
     ),
   );
 
-const concurrency = () =>
-  new Option('--concurrency <count>', 'requests at the same time').argParser(atLeastOne).default(16);
-const map = () =>
-  new Option('--map <column=field>', 'the field that a column fills; repeatable')
-    .argParser(collect)
-    .default([]);
-const delimiter = (preset?: string) => {
-  const option = new Option('--delimiter <character>', 'one of , ; | and tab').argParser(delimiterOf);
-  return preset === undefined ? option : option.default(preset);
-};
+const withConcurrency = (command: Command): Command =>
+  command.option('--concurrency <count>', 'requests at the same time', wholeNumber(1), 16);
+const withDelimiter = (command: Command, preset?: string): Command =>
+  command.option('--delimiter <character>', 'one of , ; | and tab', delimiterOf, preset);
+const withTable = (command: Command): Command =>
+  withDelimiter(withConcurrency(command))
+    .option('--map <column=field>', 'the field that a column fills; repeatable', collect, [])
+    .option('--dry-run', 'show what would happen, and change nothing')
+    .option('-y, --yes', 'do not ask');
 function countryOf(text: string): CountryCode {
   const country = text.toUpperCase();
   if (!isSupportedCountry(country))
     throw new InvalidArgumentError('must be the two letters of a country, such as PE.');
   return country;
 }
-
-const dryRun = () => new Option('--dry-run', 'show what would happen, and change nothing');
-const yes = () => new Option('-y, --yes', 'do not ask');
 
 function context({ mayBeOffline = false } = {}): Context {
   const { url, retries, key } = program.opts<{ url: string; retries: number; key?: string }>();
@@ -115,23 +102,19 @@ function end(rejected: number): void {
   if (rejected > 0) process.exitCode = SOME_REJECTED;
 }
 
-program
-  .command('import')
+withTable(program.command('import'))
   .description('create a record for each row of a CSV or NDJSON file')
   .addArgument(new Argument('<resource>').choices(Object.keys(FIELDS)))
   .argument('<file>')
-  .addOption(map())
-  .addOption(dryRun())
   .addOption(
     new Option('--update [how]', 'update the customer that has the contact: fill empty fields, or overwrite')
       .choices(['fill', 'overwrite'])
       .preset('fill'),
   )
-  .addOption(
-    new Option(
-      '--country <code>',
-      'the country of telephone numbers without a country code, such as PE',
-    ).argParser(countryOf),
+  .option(
+    '--country <code>',
+    'the country of telephone numbers without a country code, such as PE',
+    countryOf,
   )
   .addOption(
     new Option(
@@ -141,9 +124,6 @@ program
   )
   .option('--resume', 'continue an interrupted import')
   .option('--restart', 'discard the state of an interrupted import and start over')
-  .addOption(yes())
-  .addOption(delimiter())
-  .addOption(concurrency())
   .addHelpText(
     'after',
     `${examples(
@@ -153,14 +133,13 @@ program
       'crm import customers leads.csv --update',
       'crm import customers leads.csv --resume',
       'crm import products catalog.csv',
-    )}\nFields:\n${fieldList('customers')}\n${fieldList('products')}\n`,
+    )}\nFields:\n${fieldList.join('')}`,
   )
   .action(async (resource: Importable, file: string, options: ImportOptions) =>
     end(await importFile(context({ mayBeOffline: options.dryRun === true }), resource, file, options)),
   );
 
-program
-  .command('export')
+withDelimiter(withConcurrency(program.command('export')), ',')
   .description('write a list as CSV or NDJSON, or everything into a folder')
   .addArgument(new Argument('[resource]').choices(exportable))
   .option('--all', 'export every list, all transcripts and the files of quotes into the folder --output')
@@ -172,11 +151,7 @@ program
     ).choices(['csv', 'ndjson']),
   )
   .option('-o, --output <file>', 'file, or folder with --all; otherwise standard output')
-  .addOption(concurrency())
-  .addOption(
-    new Option('--filter <name=value>', 'a filter of the list; repeatable').argParser(collect).default([]),
-  )
-  .addOption(delimiter(','))
+  .option('--filter <name=value>', 'a filter of the list; repeatable', collect, [])
   .addHelpText(
     'after',
     examples(
@@ -198,17 +173,11 @@ program
     },
   );
 
-program
-  .command('sync')
+withTable(program.command('sync'))
   .description('make the catalog equal to a file, by externalReferenceCode')
   .addArgument(new Argument('<resource>').choices(['products']))
   .argument('<file>')
-  .addOption(map())
-  .addOption(dryRun())
   .option('--archive-missing', 'archive products that have a code and are not in the file; asks first')
-  .addOption(yes())
-  .addOption(delimiter())
-  .addOption(concurrency())
   .addHelpText(
     'after',
     examples(

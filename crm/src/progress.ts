@@ -12,15 +12,6 @@ type ProgressState = {
   counts: Record<string, number>;
 };
 
-export type Progress = {
-  update: (state: ProgressState) => void;
-  /** Call it with the milliseconds that a request waits until it is retried. */
-  held: (retry: Pick<Retry, 'error' | 'wait'>) => void;
-  /** Ends the display with a line of the counts; a brief one has no speed. */
-  end: (word: string, isBrief?: boolean) => void;
-};
-
-/** Reports how many rows were empty. */
 export function reportEmptyRows(errors: Output, { emptyRows }: { emptyRows: number }): void {
   if (emptyRows > 0) errors.write(`${thousands(emptyRows)} empty rows were skipped.\n`);
 }
@@ -48,7 +39,7 @@ export const changeLines = (name: string, changes: object, old?: object): string
     .join('');
 
 /** @param from the rows of earlier runs: they count as done, but not for the speed */
-export function startProgress(output: Output, unit: string, from = 0): Progress {
+export function startProgress(output: Output, unit: string, from = 0) {
   const start = Date.now();
   let state: ProgressState = { done: 0, total: 0, rows: 0, counts: {} };
   let heldUntil = 0;
@@ -77,30 +68,24 @@ export function startProgress(output: Output, unit: string, from = 0): Progress 
 
   const bar = output.isTTY
     ? new SingleBar({
-        stream: output,
-        format: '{bar} {percentage} % {text}',
-        barsize: 20,
-        barCompleteChar: '█',
-        barIncompleteChar: '░',
-        hideCursor: true,
-        fps: 5,
+        ...{ stream: output, format: '{bar} {percentage} % {text}', hideCursor: true, fps: 5 },
+        ...{ barsize: 20, barCompleteChar: '█', barIncompleteChar: '░' },
       })
     : undefined;
   bar?.start(1, 0, { text: text() });
   // Nothing else redraws the bar while requests wait for the limit.
-  const timer = setInterval(
-    () => (bar ? bar.update({ text: text() }) : line()),
-    bar ? REDRAW_EVERY : LINE_EVERY,
-  );
+  const redraw = () => (bar ? bar.update({ text: text() }) : line());
+  const timer = setInterval(redraw, bar ? REDRAW_EVERY : LINE_EVERY);
 
   return {
-    update: (next) => {
+    update: (next: ProgressState): void => {
       state = next;
       if (!bar) return;
       bar.setTotal(Math.max(1, next.total, next.done));
       bar.update(next.done, { text: text() });
     },
-    held: ({ error, wait }) => {
+    /** A request waits for so many milliseconds until it is retried. */
+    held: ({ error, wait }: Pick<Retry, 'error' | 'wait'>): void => {
       const [now, until] = [Date.now(), Date.now() + wait];
       const isLimit = error.status === 429;
       note = isLimit ? ', waiting for the rate limit of the key' : `, retrying after ${error.code}`;
@@ -109,7 +94,8 @@ export function startProgress(output: Output, unit: string, from = 0): Progress 
       held += Math.max(0, until - Math.max(now, heldUntil));
       heldUntil = Math.max(heldUntil, until);
     },
-    end: (word, isBrief = false) => {
+    /** Ends the display with a line of the counts; a brief one has no speed. */
+    end: (word: string, isBrief = false): void => {
       clearInterval(timer);
       bar?.stop();
       if (isBrief) {

@@ -42,21 +42,9 @@ const rejectionsPath = (path: string): string =>
 /**
  * The file of rejected rows: the table that they came from with the reason in front, so that it can be corrected and imported.
  * It exists once there is a row for it.
+ * @param from the length to resume from; without it an existing file is replaced
  */
-export type RejectionFile = {
-  path: string;
-  add: (row: Row, rejection: Rejection) => Promise<void>;
-  /** Length in bytes of what is settled. */
-  size: () => number;
-  close: () => Promise<void>;
-};
-
-export async function openRejections(
-  source: Source,
-  header: readonly string[],
-  /** Length to resume from; without it an existing file is replaced. */
-  from = 0,
-): Promise<RejectionFile> {
+export function openRejections(source: Source, header: readonly string[], from = 0) {
   const path = rejectionsPath(source.path);
   let size = from;
   let file: FileHandle | undefined;
@@ -76,14 +64,15 @@ export async function openRejections(
     (isAgain ? cells.slice(REJECTION_COLUMNS.length) : cells).map((cell) => toCell(fromCell(cell)));
   return {
     path,
-    add: async ({ line, cells, object }, { code, message, customerId }) => {
+    add: async ({ line, cells, object }: Row, { code, message, customerId }: Rejection): Promise<void> => {
       if (source.format === 'ndjson')
         return write(`${JSON.stringify({ line, code, message, customerId, row: object })}\n`);
       // Excel reads UTF-8 only behind a byte order mark.
       if (size === 0) await write(`\ufeff${csv([...REJECTION_COLUMNS, ...own(header)])}`);
       await write(csv([String(line), ...[code, message, customerId].map(toCell), ...own(cells)]));
     },
+    /** Length in bytes of what is settled. */
     size: () => size,
-    close: async () => file?.close(),
+    close: async (): Promise<void> => file?.close(),
   };
 }

@@ -1,8 +1,8 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { contactKey, type IdentifierType, identifierRule } from '../../rules/contact-key.ts';
+import { contactKey, identifierRule } from '../../rules/contact-key.ts';
 import { jsonBytes, largestField, MAX_BYTES, sizeRule } from '../../rules/record-size.ts';
-import { type Body, RowError } from './columns.ts';
+import { type Body, type Contact, RowError } from './columns.ts';
 import { IMPORTED, type Importable, schemas } from './document.ts';
 
 /** What the service would reject in a body, found without the service: the rules of its document, of texts and of contacts. */
@@ -28,18 +28,16 @@ function rowErrorOf({ keyword, instancePath, params, message = '' }: ErrorObject
       return new RowError('is required', { path: `${path}.${params.missingProperty}` });
     case 'additionalProperties':
       return new RowError('is unknown', { path: `${path}.${params.additionalProperty}` });
-    case 'enum':
-      return new RowError(
-        `must be one of ${params.allowedValues.filter((value: unknown) => value !== null).join(', ')}`,
-        { path },
-      );
+    case 'enum': {
+      const values = params.allowedValues.filter((value: unknown) => value !== null);
+      return new RowError(`must be one of ${values.join(', ')}`, { path });
+    }
     case 'type':
       return new RowError(`must be ${[params.type].flat().join(' or ')}`, { path });
-    default:
-      return new RowError(
-        WORDS.reduce((text, [ajv, ours]) => text.replace(ajv, ours), message),
-        { path },
-      );
+    default: {
+      const text = WORDS.reduce((text, [ajv, ours]) => text.replace(ajv, ours), message);
+      return new RowError(text, { path });
+    }
   }
 }
 
@@ -74,8 +72,6 @@ export function schemaChecker(schemas: Record<string, object>): (schema: string,
   };
 }
 
-type Contact = { identifierType: IdentifierType; identifierValue: string };
-
 function keyOf({ identifierType, identifierValue }: Contact, index: number): string {
   const key = contactKey(identifierType, identifierValue);
   if (key !== null) return `${identifierType} ${key}`;
@@ -98,10 +94,10 @@ export const contactKeys = ({ contacts }: Body): string[] =>
 export function checker(
   resource: Importable,
   { isOnce }: { isOnce: boolean },
-): (body: Body, line: number, options?: { isUpdate: boolean }) => void {
+): (body: Body, line: number, options?: { isUpdate?: boolean }) => void {
   const lines = new Map<string, number>();
   const checkSchema = schemaChecker(schemas);
-  return (body, line, { isUpdate } = { isUpdate: false }) => {
+  return (body, line, { isUpdate = false } = {}) => {
     checkSchema(IMPORTED[resource][isUpdate ? 'updated' : 'created'], body);
     const kind = resource === 'products' ? 'product' : 'customer';
     if (jsonBytes(body) > MAX_BYTES[kind])

@@ -122,8 +122,7 @@ export async function inspect(
   let isUtf8 = true;
   const isWellFormed = (bytes?: Buffer): boolean => {
     try {
-      strict.decode(bytes, { stream: bytes !== undefined });
-      return true;
+      return strict.decode(bytes, { stream: bytes !== undefined }) !== undefined;
     } catch {
       return false;
     }
@@ -180,12 +179,10 @@ function hasRowsInside(cell: string, place: number, width: number, delimiter: st
     const last = index === lines.length - 1 ? place : width - 1;
     return count === last - first + 1;
   };
+  const [, ...others] = lines.flat();
   return (
     lines.every((parts, index) => isRow(parts.length, index)) &&
-    lines
-      .flat()
-      .slice(1)
-      .some((part) => /\d{3}|\S@\S/.test(part))
+    others.some((part) => /\d{3}|\S@\S/.test(part))
   );
 }
 
@@ -262,12 +259,10 @@ async function* ndjsonRows({ path, encoding }: Source): AsyncGenerator<Row> {
     line += 1;
     if (text.trim() === '') return [];
     try {
-      const object: unknown = JSON.parse(text);
+      const sent: unknown = JSON.parse(text);
       // A line of a file of rejected rows has the row inside.
-      if (isObject(object))
-        return [
-          { line, cells: [text], object: 'code' in object && isObject(object.row) ? object.row : object },
-        ];
+      const object = isObject(sent) && 'code' in sent && isObject(sent.row) ? sent.row : sent;
+      if (isObject(object)) return [{ line, cells: [text], object }];
     } catch {
       // Thrown below, with the line.
     }

@@ -45,9 +45,4 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   await rename(temporary, path);
 }
 
-export const readState = (path: string): Promise<ImportState | undefined> => readJson(statePath(path));
-
-export const writeState = (path: string, state: ImportState): Promise<void> =>
-  replaceFile(statePath(path), JSON.stringify(state));
-
 export const removeState = (path: string): Promise<void> => rm(statePath(path), { force: true });

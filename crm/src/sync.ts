@@ -19,16 +19,11 @@ export type SyncOptions = {
   concurrency: number;
 };
 
+type Written = { code: string; changes: Body; product?: CatalogProduct; skipped: SkippedCell[] };
 type Outcome =
   | { rejection: Rejection }
   | { result: 'left alone' }
-  | {
-      result: 'created' | 'changed' | 'unchanged';
-      code: string;
-      changes: Body;
-      product?: CatalogProduct;
-      skipped: SkippedCell[];
-    };
+  | ({ result: 'created' | 'changed' | 'unchanged' } & Written);
 
 /** How many rejections a dry run shows; the file has all. */
 const SHOWN = 5;
@@ -103,7 +98,7 @@ export async function syncProducts(context: Context, path: string, options: Sync
 
   const progress = startProgress(errors, 'rows');
   onRetry.report = progress.held;
-  const rejections = await openRejections(source, header);
+  const rejections = openRejections(source, header);
   let settled = 0;
   try {
     await inOrder(rows, {

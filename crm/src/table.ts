@@ -26,21 +26,7 @@ import { type Rejection, rejectionOf } from './rejections.ts';
 import { openRows, type Row, type Source } from './source.ts';
 
 /** A file whose columns are known, about to be read row by row. */
-export type Table = {
-  header: string[];
-  columns: Columns;
-  /** Sentences about columns that fill no field, although they have contacts. */
-  doubts: string[];
-  rows: AsyncGenerator<Row>;
-  /** All that the row says; cells that mean nothing go to `skipped`. @throws RowError */
-  read: (row: Row, skipped?: SkippedCell[]) => Body;
-  /** What of it can be written. @throws RowError */
-  toBody: (row: Row, skipped?: SkippedCell[]) => Body;
-  /** The same of a row of an export, where an empty cell clears its field. @throws RowError */
-  toEdit: (row: Row) => Body;
-  /** Why the row is rejected, in the words of whoever wrote the file. `body` is what was sent or checked. */
-  rejectionFor: (row: Row, error: CrmError | RowError, body: Body) => Rejection;
-};
+export type Table = Awaited<ReturnType<typeof openTable>>;
 
 const DELIMITER_NAMES: Record<string, string> = {
   ',': 'commas',
@@ -80,7 +66,7 @@ export async function openTable(
     clears?: Clearing;
     country?: Reading['country'];
   },
-): Promise<Table> {
+) {
   const { country, map, clears = 'none' } = options;
   const looked = await openRows(source);
   const isTable = source.format === 'csv';
@@ -113,12 +99,18 @@ export async function openTable(
   return {
     header,
     columns,
+    /** Sentences about columns that fill no field, although they have contacts or prices. */
     doubts,
     rows,
+    /** All that the row says; cells that mean nothing go to `skipped`. @throws RowError */
     read,
-    toBody: (row, skipped) => writableOf(read(row, skipped), resource),
-    toEdit: (row) => writableOf(readEdited(row), resource),
-    rejectionFor: (row, error, body) => rejectionOf(error, (path, message) => say(row, body, path, message)),
+    /** What of it can be written. @throws RowError */
+    toBody: (row: Row, skipped?: SkippedCell[]): Body => writableOf(read(row, skipped), resource),
+    /** The same of a row of an export, where an empty cell clears its field. @throws RowError */
+    toEdit: (row: Row): Body => writableOf(readEdited(row), resource),
+    /** Why the row is rejected, in the words of whoever wrote the file. `body` is what was sent or checked. */
+    rejectionFor: (row: Row, error: CrmError | RowError, body: Body): Rejection =>
+      rejectionOf(error, (path, message) => say(row, body, path, message)),
   };
 }
 
@@ -136,9 +128,8 @@ export async function confirmTable(
   const isAlone = !isOnTerminal(context);
   if (grave.length > 0 && (isSure || isAlone)) throw new CommandError(grave.join('\n'));
   if (grave.length > 0) return confirm(context, `${grave.join('\n')}\n${question}`, false);
-  const guesses = columns.flatMap(({ header, field, isGuess }) =>
-    field !== undefined && isGuess ? `"${header}" as ${field}` : [],
-  );
+  const guessed = columns.filter(({ field, isGuess }) => field !== undefined && isGuess);
+  const guesses = guessed.map(({ header, field }) => `"${header}" as ${field}`);
   if (isAlone && !isSure && guesses.length > 0)
     throw new CommandError(
       `Nobody has confirmed what is guessed: ${guesses.join(', ')}. Use --yes, or --map "Column=field" for each.`,

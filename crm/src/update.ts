@@ -1,11 +1,5 @@
-import {
-  type CrmClient,
-  CrmError,
-  type Customer,
-  type CustomerCreate,
-  type CustomerUpdate,
-  responseInfo,
-} from '../../client/src/index.ts';
+import type { CustomerCreate, CustomerUpdate } from '../../client/src/index.ts';
+import { type CrmClient, CrmError, type Customer, responseInfo } from '../../client/src/index.ts';
 import { contactKeys } from './rules.ts';
 
 /** What an update does with the customer that has a row's contact: it fills empty fields, or overwrites fields that differ. */

@@ -222,6 +222,7 @@ describe('crm import customers --dry-run', () => {
     expect(run.stderr).toMatch(/5 created, 8 rejected, 1 with a skipped contact, 1 with a skipped value/);
     expect((await agency.get('/v1/customers')).body.data).toMatchObject([
       { firstName: 'Hal', contacts: [{ identifierType: 'whatsapp' }, { identifierType: 'email' }] },
+      { firstName: 'Dan', preferredLanguage: null },
       { firstName: 'Cid', preferredLanguage: 'en' },
       { firstName: 'Bea', preferredLanguage: 'pt' },
       { firstName: 'Ana', preferredLanguage: 'es' },

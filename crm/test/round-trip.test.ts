@@ -76,7 +76,10 @@ const customer = fc
     textFields('firstName', 'lastName', 'city', 'country', 'summary'),
     fc.record({
       preferredLanguage: fc.constantFrom('es', 'pt', 'en', null),
-      tags: fc.array(texts, { maxLength: 3 }),
+      tags: fc.array(
+        texts.filter((text) => text !== ''),
+        { maxLength: 3 },
+      ),
     }),
   )
   .map((parts) => Object.assign({}, ...parts));

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { operationsOf, PUBLIC } from '../../test/support/contract.ts';
 import { useDemo } from './demo.ts';
@@ -19,21 +20,12 @@ type Execution = { request: { method: string; url: object }; response?: { code: 
 const requestsIn = (items: Item[]): Item['request'][] =>
   items.flatMap(({ item, request }) => (item ? requestsIn(item) : [request]));
 
-/** The collection that Postman makes with the two settings of docs/guide/tools.md. */
-function imported(): Promise<{ item: Item[]; variable: Variable[] }> {
-  const data = readFileSync(new URL('../../openapi/openapi.json', import.meta.url), 'utf8');
-  const settings = { parametersResolution: 'Example', enableOptionalParameters: false };
-  return new Promise((done) => {
-    convertV2(
-      { type: 'string', data },
-      settings,
-      (_error: unknown, { output }: { output: { data: never }[] }) => done(output[0]?.data as never),
-    );
-  });
-}
-
 test('every request succeeds after the address, the key and the ids are set', async () => {
-  const collection = await imported();
+  // With the two settings of docs/guide/tools.md.
+  const settings = { parametersResolution: 'Example', enableOptionalParameters: false };
+  const data = readFileSync(new URL('../../openapi/openapi.json', import.meta.url), 'utf8');
+  const { output } = await promisify(convertV2)({ type: 'string', data }, settings);
+  const collection: { item: Item[]; variable: Variable[] } = output[0].data;
   expect(collection.variable).toContainEqual(
     expect.objectContaining({ key: 'baseUrl', value: 'http://localhost:3000' }),
   );
@@ -43,12 +35,8 @@ test('every request succeeds after the address, the key and the ids are set', as
     { key: 'baseUrl', value: demo.baseUrl },
     { key: 'bearerToken', value: demo.key },
   ];
-  const executions = await new Promise<Execution[]>((done, fail) => {
-    newman.run({ collection, envVar }, (error: unknown, { run }: { run: { executions: Execution[] } }) =>
-      error ? fail(error) : done(run.executions),
-    );
-  });
-  const codes = executions.map(
+  const { run } = await promisify(newman.run)({ collection, envVar });
+  const codes = (run.executions as Execution[]).map(
     ({ request, response }) => `${request.method} ${request.url} ${response?.code}`,
   );
   expect(codes.filter((line) => !/ 20[01]$/.test(line))).toEqual([]);
