@@ -20,7 +20,7 @@ export type Job = {
 };
 
 /** Latencies in milliseconds by status, and the body of the first response. */
-export type Responses = { count: number; p50: number; p99: number; max: number };
+type Responses = { count: number; p50: number; p99: number; max: number };
 export type Result = { count: number; seconds: number; statuses: Record<string, Responses>; body: string };
 
 /** The quantile of a share from 0 to 1. */

@@ -1,7 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { watch } from 'node:fs';
+import { readdirSync, watch } from 'node:fs';
+import { join } from 'node:path';
 
-/** npm run dev: the service, restarted when a file below src/, rules/, migrations/ or docs/guide/ changes. */
+/**
+ * npm run dev: the service, restarted when a file below src/, rules/, migrations/ or docs/guide/ changes. It watches folders,
+ * because a watch of a file is lost when an editor or git replaces the file.
+ */
 
 const QUIET_MS = 100;
 
@@ -23,7 +27,22 @@ function restart(): void {
   }, QUIET_MS);
 }
 
-for (const folder of ['src', 'rules', 'migrations', 'docs/guide']) watch(folder, { recursive: true }, restart);
+const watched = new Set<string>();
+function watchFolder(folder: string): void {
+  if (watched.has(folder)) return;
+  watched.add(folder);
+  watch(folder, () => {
+    watchBelow(folder);
+    restart();
+  }).on('error', () => watched.delete(folder));
+}
+/** Includes folders that were created since. */
+function watchBelow(folder: string): void {
+  watchFolder(folder);
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) watchBelow(join(folder, entry.name));
+}
+for (const folder of ['src', 'rules', 'migrations', 'docs/guide']) watchBelow(folder);
 service = start();
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
