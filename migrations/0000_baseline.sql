@@ -717,7 +717,7 @@ begin
   end if;
   if changed > 0 then
     update public.conversations as dated set
-      updated_at = updated_at + interval '1 ms',
+      updated_at = '-infinity',
       message_count = message_count + case when id = conversation then inserted else 0 end,
       last_message_at = (
         select max(greatest(

@@ -26,6 +26,7 @@ import {
   quotes,
   type RecordKey,
   rowsInOrder,
+  TOUCHED,
   unprepared,
   whatsappMessages,
 } from '../db/index.ts';
@@ -115,7 +116,7 @@ const touchThreadsStatement = unprepared('customers.touch_threads', ($: Params<I
     .where(keyIn(thread, $));
   return qb
     .update(conversations)
-    .set({ updatedAt: sql`${conversations.updatedAt} + interval '1 ms'` })
+    .set({ updatedAt: TOUCHED })
     .where(
       and(
         ofOrganization(conversations, $),

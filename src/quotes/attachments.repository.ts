@@ -27,6 +27,8 @@ import {
   type RecordKey,
   type Resource,
   recordNotFound,
+  returningJson,
+  TOUCHED,
   toJson,
   writeOnce,
 } from '../db/index.ts';
@@ -176,7 +178,7 @@ export async function insertAttachment(
 const touchStatement = prepared('quotes.touch', ($: Params<RecordKey>) =>
   qb
     .update(quotes)
-    .set({ updatedAt: sql`${quotes.updatedAt} + interval '1 ms'` })
+    .set({ updatedAt: TOUCHED })
     .where(isVisible(activeQuotes, $))
     .returning(columns({ id: quotes.id })),
 );
@@ -227,10 +229,10 @@ export const lockAttachment =
   };
 
 const deleteAttachmentStatement = prepared('quotes.delete_attachment', ($: Params<RecordKey>) =>
-  qb
-    .delete(quoteAttachments)
-    .where(keyIs(quoteAttachments, $))
-    .returning(columns({ id, deletedAt: isoTime(sql`now()`) })),
+  returningJson<DeletedQuoteAttachment>(
+    { table: quoteAttachments, fields: { id, deletedAt: isoTime(sql`now()`) } },
+    qb.delete(quoteAttachments).where(keyIs(quoteAttachments, $)),
+  ),
 );
 
 /**
@@ -241,12 +243,12 @@ export const deleteAttachment = (
   scope: OrganizationScope,
   quoteId: string,
   id: string,
-): Promise<DeletedQuoteAttachment> =>
+): Promise<Json<DeletedQuoteAttachment>> =>
   inTransaction(scope, async (within) => {
     const { db, organizationId } = within;
     await touchQuote(within, quoteId);
     await lockAttachment(quoteId)(within, id);
     const [deleted] = await db.write(deleteAttachmentStatement, { organizationId, id });
     if (!deleted) throw attachmentNotFound(id);
-    return deleted;
+    return deleted.body;
   });

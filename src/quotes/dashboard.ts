@@ -192,8 +192,8 @@ export const quoteDashboardRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = a
       const deleted = await ifMatch(request, lockAttachment(quoteId), attachmentId, (scope) =>
         deleteAttachment(scope, quoteId, attachmentId),
       );
-      await removeFile(request, storage, deleted.id);
-      return toJson(deleted);
+      await removeFile(request, storage, parseJson(deleted).id);
+      return deleted;
     },
   );
 

@@ -23,7 +23,7 @@ import {
 
 export type Put<T> = { created: boolean; body: Json<T> };
 
-type PutTable = TenantTable & { createdAt: PgColumn; archivedAt?: PgColumn };
+type PutTable = TenantTable & { createdAt: PgColumn; updatedAt: PgColumn; archivedAt?: PgColumn };
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -100,7 +100,7 @@ export function definePut<T, Name extends string>(
     ...(options.rules ?? []),
   ];
 
-  /** A customer is locked last. Each part waits for the one before. */
+  /** A customer is locked last. Each part waits for the one before. Citus reads a lock only from a subquery. */
   const decided = ($: Params<RecordKey>) => {
     const statesOf = (isLast: boolean) =>
       list([
@@ -113,7 +113,8 @@ export function definePut<T, Name extends string>(
     return sql`
       first as materialized (select ${statesOf(false)}),
       stored as materialized (
-        select ${table}.* from first cross join ${table} where ${keyIs(table, $)} for no key update of ${table}),
+        select * from (
+          select ${table}.* from first cross join ${table} where ${keyIs(table, $)} for no key update of ${table}) as locked),
       last as materialized (select ${statesOf(true)} from first left join stored on true),
       verdict as materialized (
         select ${list([sql`(${table.id} is not null and ${visible}) as is_visible`, ...broken])}
@@ -132,15 +133,17 @@ export function definePut<T, Name extends string>(
       rules.map(({ path }) => sql`${sql.identifier(path)}`),
       sql` or `,
     );
+    // Only the record that was locked has the `updated_at` of `stored`: not one that somebody created meanwhile.
     return sql<Verdict & { isNew: boolean; body: Json<T> | null }>`
       with ${decided($)},
       written as (
-        insert into ${table} (organization_id, id, created_at, ${columnList(others)})
-        select ${$.organizationId}::uuid, ${$.id}::uuid, coalesce(${sql.placeholder('createdAt')}::timestamptz, now()), ${list(values)}
+        insert into ${table} (organization_id, id, created_at, updated_at, ${columnList(others)})
+        select ${$.organizationId}::uuid, ${$.id}::uuid, coalesce(${sql.placeholder('createdAt')}::timestamptz, now()),
+          coalesce((select updated_at from stored), now()), ${list(values)}
         from verdict where not (${isBroken})
         on conflict (organization_id, id) do update
           set ${list([...replaced, ...(table.archivedAt ? [sql`archived_at = null`] : [])])}
-          where exists (select from stored)
+          where ${table.updatedAt} = excluded.updated_at
         returning *, xmax = 0 as is_new)
       select verdict.*, ${table}.is_new as "isNew", case when ${table.id} is not null then ${jsonRow(fields)} end as body
       from verdict left join (

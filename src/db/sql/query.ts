@@ -124,3 +124,6 @@ export function returningJson<T>({ table, fields }: { table: PgTable; fields: Fi
   const rows = qb.$with('written', {}).as(write.returning(ALL).getSQL());
   return selectJson(fields, sql`written as ${table}`, undefined, qb.with(rows));
 }
+
+/** A value of `updated_at` that no record has: the trigger `touch_record` sets the next one, though nothing else changes. */
+export const TOUCHED = sql`'-infinity'`;
