@@ -130,17 +130,6 @@ async function start(config: Config): Promise<void> {
   process.stdout.write(
     greeting(config, { app, demoKey, dashboard, isDashboardOpen: token !== undefined, generatedToken }),
   );
-  buildInBackground([...app.builtLater, ...dashboard.builtLater], logger);
-}
-
-const BUILD_PAUSE_MS = 200;
-
-/** One after the other, with pauses for requests. */
-async function buildInBackground(builds: FastifyInstance['builtLater'], logger: FastifyBaseLogger) {
-  for (const build of builds) {
-    await pause(BUILD_PAUSE_MS, undefined, { ref: false });
-    await build().catch((err) => logger.warn({ err }, 'a document could not be built yet'));
-  }
 }
 
 async function limiterOf({ REDIS_URL: url }: Config, logger: FastifyBaseLogger): Promise<Limiter> {

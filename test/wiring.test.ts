@@ -58,7 +58,7 @@ const SCRIPT = `
   import { registerHooks } from 'node:module';
   const stubs = ${JSON.stringify(STUBS)};
   const part = {
-    close: async () => {}, stop: async () => {}, builtLater: [],
+    close: async () => {}, stop: async () => {},
     limiter: 'the limiter', storage: 'the storage', links: 'the links',
   };
   globalThis.call = (name, args) => {

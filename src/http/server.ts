@@ -24,13 +24,6 @@ export type HttpServerOptions = {
   drainMs?: number | undefined;
 };
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** What the service builds in the background after its start, so that no request waits for it. */
-    builtLater: (() => Promise<unknown>)[];
-  }
-}
-
 const CLIENT_REQUEST_ID = /^[\w-]{8,64}$/;
 const BODY_LIMIT = 256 * 1024;
 
@@ -54,7 +47,6 @@ export function createHttpServer(options: HttpServerOptions) {
     clientErrorHandler: (error, socket) => sendClientError(error, socket, randomUUID(), logger),
   }).withTypeProvider<ZodTypeProvider>();
 
-  app.decorate('builtLater', []);
   app.setValidatorCompiler(validatorCompiler);
   // Successful responses are JSON text already (the type `Json`).
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));

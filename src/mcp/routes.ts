@@ -58,8 +58,11 @@ export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
     const tools = toolsOf(api).filter(({ tool }) => canWrite || needs(tool.name).access === 'read');
     return { sdk, tools, serverInfo: { name: api.info.title, version: api.info.version } };
   });
-  // Before the pages: it takes longest.
-  mcp.builtLater.unshift(load);
+  // After the start, so that no request waits for it. The pages, at their first request, would take 100 MiB.
+  mcp.addHook('onListen', (done) => {
+    load().catch(() => undefined);
+    done();
+  });
 
   async function call(request: FastifyRequest, one: OperationTool, given: object) {
     const { fields, headers, ...sent } = one.toRequest({ ...given });

@@ -14,7 +14,7 @@ const CONTENT_SECURITY_POLICY =
 /** `q=0` rejects the encoding. */
 const GZIP = /(?:^|[\s,])(?:gzip|x-gzip|\*)\s*(?=,|$|;)(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
 
-/** Builds and compresses the text once, after the start or at the first request. */
+/** Builds and compresses the text once, at the first request. */
 export function serveText(
   app: FastifyInstance,
   url: string,
@@ -26,7 +26,6 @@ export function serveText(
     // Weak, because both forms have it.
     return { plain, gzip: await compress(plain), tag: `W/${entityTag(plain)}` };
   });
-  app.builtLater.push(packed);
   app.get(url, { schema: { hide: true } }, async ({ headers }, reply) => {
     const { plain, gzip, tag } = await packed();
     const isPacked = GZIP.test(headers['accept-encoding']?.toString() ?? '');
