@@ -38,7 +38,7 @@ const get = (path: string, key: string): string =>
   `GET /v1${path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: ${key}\r\n\r\n`;
 const search = { port, requests: [get(`/customers?query=${TERMS.common}`, big)] };
 const product = get(`/catalog/products/${recordId('product', 2, 1)}`, small);
-const client = { port, requests: [product], clients: 1, rate: 200, seconds: 4 };
+const client = { port, requests: [product], clients: 1, seconds: 4 };
 const p99 = ({ statuses }: Result): number => statuses[200]?.p99 ?? Number.NaN;
 for (const [name, job] of Object.entries<Job>({
   '32 searchers': { ...search, clients: 32, seconds: 4 },
