@@ -415,8 +415,8 @@ const whileLocked = (thread: { id: string }, work: () => Promise<unknown>) =>
     await client.query('commit');
   });
 
-test.each(['create', 'update', 'restore'])(
-  'a %s whose customer gets a locked conversation holds neither a contact nor a customer while it waits',
+test.each(['create', 'update', 'update with If-Match', 'restore'])(
+  'the %s whose customer gets a locked conversation holds neither a contact nor a customer while it waits',
   async (operation) => {
     const agency = await service.agency();
     const body = { contacts: [whatsapp(1)] };
@@ -426,6 +426,8 @@ test.each(['create', 'update', 'restore'])(
     const writes: Record<string, () => Promise<Reply>> = {
       create: () => agency.post('/v1/customers', body, { headers: { 'idempotency-key': 'a' } }),
       update: () => agency.patch(`/v1/customers/${ana.id}`, body),
+      'update with If-Match': () =>
+        agency.patch(`/v1/customers/${ana.id}`, body, { headers: { 'if-match': '*' } }),
       restore: () => dashboard.of(agency).post(`/customers/${archived.id}/restore`),
     };
     let reply: Promise<Reply> | undefined;
