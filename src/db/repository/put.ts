@@ -133,7 +133,7 @@ export function definePut<T, Name extends string>(
       rules.map(({ path }) => sql`${sql.identifier(path)}`),
       sql` or `,
     );
-    // Only the record that was locked has the `updated_at` of `stored`: not one that somebody created meanwhile.
+    // A record that somebody created meanwhile has another `updated_at` than `stored`, except within the same millisecond.
     return sql<Verdict & { isNew: boolean; body: Json<T> | null }>`
       with ${decided($)},
       written as (
