@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import type { Reporter } from 'vitest/reporters';
 
 const suite = {
   globalSetup: ['test/support/postgres.ts'],
@@ -19,6 +20,8 @@ const suite = {
   testTimeout: 300_000,
   hookTimeout: 300_000,
   expect: { poll: { timeout: 120_000 } },
+  // A machine that stands still for a minute fails a test. What fails twice is red, what fails once is printed.
+  retry: 1,
   // Messages show the whole difference, also in reports that have only the message.
   chaiConfig: { truncateThreshold: 2_000 },
 } as const;
@@ -64,13 +67,22 @@ const PROJECTS = [
   project('importers', { ...suite, include: ['tools/importers/*.import.ts'] }),
 ];
 
+const printRetried: Reporter = {
+  onTestCaseResult(test) {
+    if (!test.diagnostic()?.flaky) return;
+    const errors = test.result().errors ?? [];
+    const causes = errors.map(({ stack, message }) => stack ?? message);
+    process.stderr.write(`\nFailed once: ${test.fullName}\n${causes.join('\n')}\n`);
+  },
+};
+
 const isChosen = process.argv.some((argument) => argument.startsWith('--project'));
 
 export default defineConfig({
   test: {
     projects: isChosen ? PROJECTS : PROJECTS.slice(0, 1),
     // A dot for each test, and what fails as a whole.
-    reporters: ['dot'],
+    reporters: ['dot', printRetried],
     silent: 'passed-only',
   },
 });

@@ -100,7 +100,7 @@ async function archivedProduct(agency: Agency, age: number) {
 test('an archived product can be read and restored for 30 days; the latest archived is listed first', async () => {
   const agency = await service.agency();
   const { get } = dashboard.of(agency);
-  const older = await archivedProduct(agency, DAYS_30 - 60_000);
+  const older = await archivedProduct(agency, DAYS_30 - 30 * 60_000);
   const newer = await archivedProduct(agency, DAYS_30 / 2);
   const past = await archivedProduct(agency, DAYS_30);
   const shown = ({ created, archivedAt }: typeof older) => {

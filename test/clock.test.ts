@@ -32,12 +32,12 @@ const fromNow = async (timestamp: string | undefined): Promise<number> =>
   Math.abs(Date.parse(timestamp ?? '') - (await databaseNow(service.db))) / 1_000;
 
 /** More than a test takes, and less than the clocks differ. */
-const CLOSE = 120;
+const CLOSE = 1_800;
 
 describe.each([
-  ['ahead of', 5 * MINUTE],
-  ['behind', -5 * MINUTE],
-])('with its clock 5 minutes %s the database', (_name, ahead) => {
+  ['ahead of', HOUR],
+  ['behind', -HOUR],
+])('with its clock an hour %s the database', (_name, ahead) => {
   let agency: Agency;
   beforeEach(async () => {
     setClock(ahead);
@@ -75,7 +75,7 @@ describe.each([
       );
       return id;
     };
-    const [kept, due] = [await archive(2), await archive(-2)];
+    const [kept, due] = [await archive(30), await archive(-30)];
     await purgeProducts({ db: service.db, logger: createLogger('silent') });
     const rows = await service.query('select id from products where organization_id = $1', [agency.id]);
     expect(rows).toEqual([{ id: kept }]);
@@ -87,10 +87,12 @@ describe.each([
     const issue = (expiresAt: string) => dashboard.of(agency).post('/api-keys', { name: 'one', expiresAt });
     const now = await databaseNow(service.db);
     expect((await issue(isoAt(now - MINUTE))).status).toBe(400);
-    const issued = (await issue(isoAt(now + 2 * MINUTE))).body;
+    const issued = (await issue(isoAt(now + 30 * MINUTE))).body;
     expect((await service.client(issued.key).get('/v1/team')).status).toBe(200);
-    const rotated = await dashboard.of(agency).post(`/api-keys/${issued.id}/rotate`, { overlapSeconds: 60 });
-    expect(await fromNow(isoAt(Date.parse(rotated.body.expiresAt) - 2 * MINUTE))).toBeLessThan(CLOSE);
+    const rotated = await dashboard
+      .of(agency)
+      .post(`/api-keys/${issued.id}/rotate`, { overlapSeconds: 1_800 });
+    expect(await fromNow(isoAt(Date.parse(rotated.body.expiresAt) - 30 * MINUTE))).toBeLessThan(CLOSE);
     expect((await service.client(rotated.body.key).get('/v1/team')).status).toBe(200);
   });
 

@@ -100,7 +100,7 @@ test('reopened within 30 days, an organization has every record and key again', 
   await populate({ service, agency });
   const before = await dashboard.stored(agency);
   await close(agency);
-  await setAge(agency, '29 days 23 hours 59 minutes');
+  await setAge(agency, '29 days 23 hours 30 minutes');
   expect((await reopen(agency)).body).toMatchObject({ id: agency.id, closedAt: null, purgeAt: null });
   expect(await dashboard.stored(agency)).toEqual(before);
   expect(await statusWith(agency.key)).toBe(200);

@@ -81,7 +81,7 @@ describe('an organization that was closed more than 30 days ago', () => {
   test('is purged: no table, file, log line or response has its text, and one that was closed later keeps everything', async () => {
     const lines: string[] = [];
     const neighbour = await fullAgency('Vecina');
-    await close(neighbour, '29 days 23 hours 59 minutes');
+    await close(neighbour, '29 days 23 hours 30 minutes');
     const neighbours = [await dashboard.stored(neighbour), await filesOf(neighbour)];
     const agency = await fullAgency(WORD);
     const counts = await rowsOf(agency);

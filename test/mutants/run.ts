@@ -31,7 +31,7 @@ async function failureWith(patch?: string): Promise<string | undefined> {
     if (patch) execFileSync('git', ['apply', patch], { cwd: copy });
     const [, test = 'test/model/model.test.ts'] =
       /^(test\/\S+)\n/m.exec(patch ? readFileSync(patch, 'utf8') : '') ?? [];
-    const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--silent=true', test];
+    const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--silent=true', '--retry=0', test];
     await promisify(execFile)(process.execPath, vitest, { cwd: copy, maxBuffer: 2 ** 26 });
     return undefined;
   } catch (error) {
