@@ -40,7 +40,8 @@ export async function buildApp(options: AppOptions) {
   const { db, keys, rateLimit, links, files, pressure, publisher = {}, mcp = 'read', describe } = options;
   const app = createHttpServer(options);
   if (pressure) rejectUnderPressure(app, pressure);
-  const document = published(app, describe?.(app, PUBLIC_API) ?? committed('openapi.json'), publisher);
+  const build = describe?.(app, PUBLIC_API) ?? committed('openapi.json');
+  const document = () => published(app, build, publisher);
   const { publicUrl } = publisher;
   linkPages(app, publicUrl);
   const needs = collectNeeds(app);

@@ -49,12 +49,8 @@ export async function buildDashboardApp(options: DashboardOptions) {
   const { db, token, storage, links, health, draining, publisher = {}, describe } = options;
   const app = createHttpServer({ ...options, metrics: health?.metrics, requestTimeout: UPLOAD_TIMEOUT_MS });
   linkPages(app);
-  const document = published(
-    app,
-    describe?.(app, DASHBOARD_API) ?? committed('dashboard.json'),
-    publisher,
-    3001,
-  );
+  const build = describe?.(app, DASHBOARD_API) ?? committed('dashboard.json');
+  const document = () => published(app, build, publisher, 3001);
   app.register(referenceRoutes, { title: DASHBOARD_API.title, document, hasGuide: false });
 
   app.register(

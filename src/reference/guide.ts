@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { escaped, htmlPage } from './page.ts';
 
 /** The files of docs/guide/, in the order of the page and of README.md. */
@@ -10,15 +9,15 @@ export const CHAPTERS =
 
 const EXAMPLE_ADDRESS = 'http://localhost:3000';
 
-/** Without the marks that tests need after the language of a block. */
+/** Without the marks of `npm run docs`, and those of tests behind the language of a block. */
 async function read(chapter: string, address: string): Promise<string> {
   const text = await readFile(new URL(`../../docs/guide/${chapter}.md`, import.meta.url), 'utf8');
   return (
     text
-      // Removes the marks of `npm run docs`. `$` in a replacement text would be special.
       .replace(/^<!-- .* -->\n\n/gm, '')
-      .replaceAll(EXAMPLE_ADDRESS, () => address)
       .replace(/^```(\w+) .*$/gm, '```$1')
+      // `$` in a replacement text would be special.
+      .replaceAll(EXAMPLE_ADDRESS, () => address)
       .replace(
         /\]\((?:([a-z]+)\.md)?(?:#([\w-]+))?\)/g,
         (_link, file?: string, heading?: string) => `](#${heading ?? file})`,
@@ -26,10 +25,9 @@ async function read(chapter: string, address: string): Promise<string> {
   );
 }
 
-const readAll = (address: string) => Promise.all(CHAPTERS.map((chapter) => read(chapter, address)));
-
 /** All chapters as one Markdown text. */
-export const guideText = async (address: string): Promise<string> => (await readAll(address)).join('\n\n');
+export const guideText = async (address: string): Promise<string> =>
+  (await Promise.all(CHAPTERS.map((chapter) => read(chapter, address)))).join('\n\n');
 
 /** The anchor that GitHub gives a heading. */
 const anchorOf = (heading: string): string =>
@@ -38,8 +36,22 @@ const anchorOf = (heading: string): string =>
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(' ', '-');
 
-/** The keyboard can scroll what is wider than the window. */
-const COPIED = '<button type="button">Copy</button>\n<pre tabindex="0">';
+const CSS = `
+:root { color-scheme: light dark; font: 1rem / 1.6 system-ui, sans-serif; }
+body { display: grid; grid-template-columns: 16rem minmax(0, 1fr); gap: 2rem; max-width: 76rem; margin: 0 auto; padding: 0 1rem; }
+a { color: inherit; }
+header { position: sticky; top: 0; max-height: 100vh; overflow-y: auto; font-size: 0.9rem; }
+header ol { padding: 0; list-style: none; }
+.level-2 { padding-left: 1rem; }
+h1 { margin-top: 4rem; }
+:is(h1, h2, h3) { scroll-margin-top: 1rem; }
+:is(pre, table) { display: block; overflow-x: auto; padding: 0.75rem; border: 1px solid GrayText; border-radius: 6px; line-height: 1.4; }
+:is(td, th) { padding: 0.25rem 0.75rem 0.25rem 0; text-align: left; vertical-align: top; }
+@media (max-width: 800px) {
+  body { display: block; }
+  header { position: static; max-height: none; }
+  .level-2 { display: none; }
+}`;
 
 /** All chapters on one page, which the browser searches. */
 export async function guidePage(title: string, address: string): Promise<string> {
@@ -55,21 +67,11 @@ export async function guidePage(title: string, address: string): Promise<string>
       },
     },
   });
-  let html = '';
-  for (const chapter of await readAll(address)) {
-    html += await marked.parse(chapter);
-    // Other requests are served between the chapters.
-    await nextTurn();
-  }
+  const html = await marked.parse(await guideText(address));
   return htmlPage(
     title,
-    `<link rel="icon" href="../favicon.ico">
-<link rel="stylesheet" href="guide.css">
-<script type="module" src="guide.js"></script>
-`,
-    `<body>
-<a class="skip" href="#start">Skip to the text</a>
-<header>
+    CSS,
+    `<header>
 <strong>${escaped(title)}</strong>
 <p>Programs and AI agents read and write the data of one travel agency: its catalog, customers, sales and conversations.</p>
 <nav aria-label="Documents">
@@ -84,7 +86,6 @@ ${contents.join('\n')}
 </nav>
 </header>
 <main>
-${html.replaceAll('<pre>', COPIED).replaceAll('<table>', '<table tabindex="0">')}</main>
-</body>`,
+${html.replaceAll(/<(pre|table)>/g, '<$1 tabindex="0">')}</main>`,
   );
 }

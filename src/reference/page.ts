@@ -1,13 +1,17 @@
 export const escaped = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
-export const htmlPage = (title: string, head: string, body: string): string => `<!doctype html>
+export const htmlPage = (title: string, css: string, body: string): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title)}</title>
-${head}</head>
+<link rel="icon" href="../favicon.ico">
+<style>${css}</style>
+</head>
+<body>
 ${body}
+</body>
 </html>
 `;

@@ -27,22 +27,12 @@ export function published(
   build: () => object,
   { publicUrl, contact }: Publisher,
   defaultPort?: number,
-): () => string {
-  let text: string | undefined;
-  return () => {
-    if (text !== undefined) return text;
-    const document = build() as Published;
-    // Absolute, because Postman and its kind keep it as the address of all requests.
-    document.servers = [{ url: addressOf(app, publicUrl, defaultPort), description: 'This service.' }];
-    if (contact !== undefined)
-      Object.assign(
-        document.info.contact,
-        contact.startsWith('http') ? { url: contact } : { email: contact },
-      );
-    text = `${JSON.stringify(document, null, 2)}\n`.replaceAll(
-      '](/docs/',
-      () => `](${publicUrl ?? ''}/docs/`,
-    );
-    return text;
-  };
+): string {
+  const document = build() as Published;
+  // Absolute, because Postman and its kind keep it as the address of all requests.
+  document.servers = [{ url: addressOf(app, publicUrl, defaultPort), description: 'This service.' }];
+  if (contact !== undefined)
+    Object.assign(document.info.contact, { [contact.startsWith('http') ? 'url' : 'email']: contact });
+  const text = `${JSON.stringify(document, null, 2)}\n`;
+  return text.replaceAll('](/docs/', () => `](${publicUrl ?? ''}/docs/`);
 }

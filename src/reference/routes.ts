@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import type { FastifyPluginAsync } from 'fastify';
 import { setCacheControl } from '../http/headers.ts';
 import { CHAPTERS, guidePage, guideText } from './guide.ts';
@@ -19,23 +18,16 @@ export type ReferenceOptions = {
 const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0f766e" d="M1 8l14-6-5 13-2-5z"/></svg>';
 
-const llmsText = (title: string, address: string, hasGuide: boolean): string =>
-  [
-    `# ${title}`,
-    '',
-    ...(hasGuide
-      ? [
-          `- [Guide](${address}/docs/guide.md): how to use the API, with all chapters in one text`,
-          `- [Changes](${address}/docs/guide/changes): versions, and how a deprecation is announced`,
-          `- [MCP server](${address}/mcp): the operations of the API as tools, with the same key`,
-        ]
-      : []),
-    `- [OpenAPI document](${address}/openapi.json): every operation with its fields, limits and errors`,
-    `- [Reference page](${address}/docs/): the same document as a web page`,
-    '',
-  ].join('\n');
+const guideLinks = (address: string): string => `
+- [Guide](${address}/docs/guide.md): how to use the API, with all chapters in one text
+- [Changes](${address}/docs/guide/changes): versions, and how a deprecation is announced
+- [MCP server](${address}/mcp): the operations of the API as tools, with the same key`;
 
-const read = (url: string): Promise<string> => readFile(new URL(url, import.meta.url), 'utf8');
+const llmsText = (title: string, address: string, hasGuide: boolean): string => `# ${title}
+${hasGuide ? guideLinks(address) : ''}
+- [OpenAPI document](${address}/openapi.json): every operation with its fields, limits and errors
+- [Reference page](${address}/docs/): the same document as a web page
+`;
 
 export const referenceRoutes: FastifyPluginAsync<ReferenceOptions> = async (app, options) => {
   const { title, document, publicUrl, hasGuide } = options;
@@ -60,8 +52,6 @@ export const referenceRoutes: FastifyPluginAsync<ReferenceOptions> = async (app,
   if (!hasGuide) return;
   serveText(app, '/docs/guide', 'text/html', () => guidePage(title, address()));
   serveText(app, '/docs/guide.md', 'text/markdown', () => guideText(address()));
-  serveText(app, '/docs/guide.js', 'text/javascript', () => read('copy.js'));
-  serveText(app, '/docs/guide.css', 'text/css', () => read('guide.css'));
   redirect('/docs/guide/', '../guide');
   for (const chapter of CHAPTERS) redirect(`/docs/guide/${chapter}`, `../guide#${chapter}`);
 };

@@ -1,4 +1,6 @@
-import { Worker } from 'node:worker_threads';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { runInThisContext } from 'node:vm';
 import type { FastifyApiReferenceOptions } from '@scalar/fastify-api-reference';
 import { escaped, htmlPage } from './page.ts';
 
@@ -31,25 +33,25 @@ const CONFIGURATION: Configuration = {
   mcp: { disabled: true },
 };
 
-/**
- * The style hides the paragraph when Scalar has added its `div`. Calls go to the host of the page, which may have other
- * names than the document says.
- */
-export const referencePage = (title: string, hasGuide: boolean, publicUrl = '/'): string =>
-  htmlPage(
-    title,
-    `<link rel="icon" href="../favicon.ico">
-<style>body > p { padding: 1rem; font-family: sans-serif; } body > p:has(+ div) { display: none; }</style>
-`,
-    `<body>
-<p>The reference is loading, and needs scripts. ${hasGuide ? 'The <a href="guide">guide</a> and the' : 'The'} <a href="../openapi.json">OpenAPI document</a> need none.</p>
-<script id="api-reference" data-configuration="${escaped(JSON.stringify({ ...CONFIGURATION, servers: [{ url: publicUrl }] }))}"></script>
-<script src="js/scalar.js"></script>
-</body>`,
-  );
+/** Hides the paragraph when Scalar has added its `div`. */
+const PAGE_CSS =
+  'body > p { padding: 1rem; font-family: sans-serif; } body > p:has(+ div) { display: none; }';
 
-/** In a thread of its own: the package is large, and the service needs only its script, which it exports only as a route. */
-export const referenceScript = (): Promise<string> =>
-  new Promise((resolve, reject) => {
-    new Worker(new URL('./scalar-script.js', import.meta.url)).once('message', resolve).once('error', reject);
-  });
+/** Calls go to the host of the page, which may have other names than the document says. */
+export function referencePage(title: string, hasGuide: boolean, publicUrl = '/'): string {
+  const configuration = JSON.stringify({ ...CONFIGURATION, servers: [{ url: publicUrl }] });
+  return htmlPage(
+    title,
+    PAGE_CSS,
+    `<p>The reference is loading, and needs scripts. ${hasGuide ? 'The <a href="guide">guide</a> and the' : 'The'} <a href="../openapi.json">OpenAPI document</a> need none.</p>
+<script id="api-reference" data-configuration="${escaped(configuration)}"></script>
+<script src="js/scalar.js"></script>`,
+  );
+}
+
+/** The package has its script as a literal of its module, which would take 60 MiB if it were imported. */
+export async function referenceScript(): Promise<string> {
+  const path = fileURLToPath(import.meta.resolve('@scalar/fastify-api-reference'));
+  const [, literal = ''] = /^var standalone_default = (".*");$/m.exec(await readFile(path, 'utf8')) ?? [];
+  return runInThisContext(literal);
+}

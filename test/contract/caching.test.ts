@@ -36,7 +36,7 @@ const REDIRECTS = [
 const DOCUMENTS = ['openapi.json', 'docs/', 'docs/js/scalar.js', 'llms.txt', 'favicon.ico'].map(
   (name) => `GET /${name}`,
 );
-const GUIDE = ['', '.md', '.css', '.js'].map((name) => `GET /docs/guide${name}`);
+const GUIDE = ['GET /docs/guide', 'GET /docs/guide.md'];
 
 let agency: Agency;
 beforeAll(async () => {
