@@ -62,11 +62,14 @@ const ROUTES: Record<string, (call: Call) => Promise<unknown>> = {
   'GET /v1/quotes/:id/attachments': async ({ scope, id }) => ({
     data: await listAttachments(scope, id, { sign: () => '' }),
   }),
-  'GET /v1/customers/:id': ({ scope, id }) => customers.getCustomer(scope, id),
-  'GET /v1/catalog/products/:id': ({ scope, id }) => catalog.getCatalogProduct(scope, id),
-  'POST /v1/customers': ({ scope, body, key }) => customers.createCustomer(scope, body, key),
-  'POST /v1/catalog/products': ({ scope, body }) => catalog.createCatalogProduct(scope, body),
-  'PATCH /v1/customers/:id': ({ scope, body, id }) => customers.updateCustomer(scope, id, body),
+  'GET /v1/customers/:id': ({ scope, id }) => customers.customerStatements.get(scope, id),
+  'GET /v1/catalog/products/:id': ({ scope, id }) => catalog.productStatements.get(scope, id),
+  'POST /v1/customers': ({ scope, body, key }) =>
+    customers.createCustomer(scope, customers.customerStatements, body, key),
+  'POST /v1/catalog/products': ({ scope, body }) =>
+    catalog.createCatalogProduct(scope, catalog.productStatements, body),
+  'PATCH /v1/customers/:id': ({ scope, body, id }) =>
+    customers.updateCustomer(scope, customers.customerStatements, id, body),
   'DELETE /v1/customers/:id': ({ scope, id }) => customers.archiveCustomer(scope, id),
   'PUT /dashboard/conversations/:id': async ({ scope, id, body }) =>
     (await putConversation(scope, id, body)).body,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createCustomer, updateCustomer } from '../src/customers/repository.ts';
+import { createCustomer, customerStatements, updateCustomer } from '../src/customers/repository.ts';
 import { type OrganizationScope, parseJson } from '../src/db/index.ts';
 import { findDrift } from './support/drift.ts';
 import { interrupted, overlap } from './support/races.ts';
@@ -187,8 +187,8 @@ test.each(['create', 'update'])(
     const contacts = [{ identifierType: 'web' as const, identifierValue: 'a' }];
     const written =
       operation === 'create'
-        ? await createCustomer(scope, { contacts, tags: [] })
-        : await updateCustomer(scope, other.id, { contacts, city: 'Lima' });
+        ? await createCustomer(scope, customerStatements, { contacts, tags: [] })
+        : await updateCustomer(scope, customerStatements, other.id, { contacts, city: 'Lima' });
     expect(parseJson(written)).toMatchObject({ contacts, city: operation === 'create' ? null : 'Lima' });
     expect(await agency.post('/v1/customers', { contacts })).toMatchObject({ status: 409 });
     expect(await findDrift(service, agency)).toEqual([]);
@@ -201,7 +201,7 @@ test.each(['customer', 'conversation'])(
     const agency = await service.agency();
     const number = '+525512345678';
     const writeCustomer = (scope: OrganizationScope): Promise<unknown> =>
-      createCustomer(scope, {
+      createCustomer(scope, customerStatements, {
         tags: [],
         contacts: [{ identifierType: 'whatsapp', identifierValue: number }],
       });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { customerRecord } from '../src/customers/repository.ts';
+import { restoreCustomer } from '../src/customers/repository.ts';
 import { scopeTo } from '../src/db/index.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { ORPHAN_AGE_MS, sweepFiles } from '../src/jobs/sweep-files.ts';
@@ -347,7 +347,7 @@ test('a customer that is erased while its restore waits stays archived', async (
     agency,
     (scope) => eraseCustomer(scope, id),
     async (scope) => {
-      restored = await customerRecord.restore(scope, id).catch((error) => error);
+      restored = await restoreCustomer(scope, id).catch((error) => error);
     },
   );
   expect(restored).toMatchObject({ code: 'CUSTOMER_ERASED' });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { issueApiKey } from '../src/api-keys/repository.ts';
-import { createCatalogProduct } from '../src/catalog/repository.ts';
+import { createCatalogProduct, productStatements } from '../src/catalog/repository.ts';
 import { CatalogProductCreate } from '../src/catalog/schema.ts';
 import { readConfig } from '../src/config.ts';
 import { openDatabase, parseJson, scopeTo } from '../src/db/index.ts';
@@ -217,7 +217,7 @@ test('a start with DATABASE_URL migrates as the owner, works as another role, lo
   const scope = scopeTo(db, (await createOrganization(db, 'Agency')).id);
   const { key } = parseJson(await issueApiKey(scope, { name: 'test' }));
   const { id } = parseJson(
-    await createCatalogProduct(scope, CatalogProductCreate.parse({ title: 'Before' })),
+    await createCatalogProduct(scope, productStatements, CatalogProductCreate.parse({ title: 'Before' })),
   );
   await db.close();
 

@@ -1,6 +1,11 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { json } from '../openapi/responses.ts';
-import { catalogProductRecord } from './repository.ts';
+import {
+  getCatalogProductRecord,
+  listCatalogProductRecords,
+  productRecordStatements,
+  restoreCatalogProduct,
+} from './repository.ts';
 import type { CatalogView } from './routes.ts';
 import {
   CatalogProductParams,
@@ -16,7 +21,9 @@ export const catalogRecords: CatalogView = {
   create: CatalogProductRecordCreate,
   update: CatalogProductRecordUpdate,
   variants: '`variants` replaces the whole list: one save of an editor is one request.',
-  repository: catalogProductRecord,
+  list: listCatalogProductRecords,
+  get: getCatalogProductRecord,
+  statements: productRecordStatements,
 };
 
 export const catalogDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
@@ -33,6 +40,6 @@ export const catalogDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
         response: { 200: json(CatalogProductRecord, 'The product as it is now.') },
       },
     },
-    async ({ scope, params }) => catalogProductRecord.restore(scope, params.productId),
+    async ({ scope, params }) => restoreCatalogProduct(scope, params.productId),
   );
 };

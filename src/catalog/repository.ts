@@ -84,41 +84,46 @@ export const listCatalogProducts = defineList('products.list', productView, list
 /** The fields of both APIs have columns; the schemas of a route say which it takes. */
 const written = columnsOf(CatalogProductRecordUpdate, products);
 
-/** What both APIs do, each with the fields that it shows. The functions throw CATALOG_PRODUCT_NOT_FOUND. */
-function defineProducts<T extends CatalogProduct>(name: string, view: View<T>) {
+/** Active products of an API, with the fields that it shows. The functions throw CATALOG_PRODUCT_NOT_FOUND. */
+function statementsOf<T extends CatalogProduct>(name: string, view: View<T>) {
   const get = defineGet(`${name}.get`, view);
-  const lock = defineLock(products, get);
-  const insert = defineCreate(`${name}.create`, view, written);
-  const patch = defineUpdate(`${name}.update`, view, written, get);
   return {
+    /** `select … where organization_id = $organizationId and id = $id and archived_at is null` */
     get,
-    lock,
-    create: (
-      scope: OrganizationScope,
-      { variants, ...product }: CatalogProductRecordCreate,
-      key?: IdempotencyKey,
-    ): Promise<Json<T>> => insert(scope, newId(), { ...product, variants: variants.map(variantOf) }, key),
-    /** @throws VALIDATION_FAILED for variants that do not match the stored ones */
-    update: (
-      scope: OrganizationScope,
-      id: string,
-      { variants, ...fields }: CatalogProductRecordUpdate,
-    ): Promise<Json<T>> => {
-      if (!variants) return patch(scope, id, fields);
-      return inTransaction(scope, async (within) => {
-        const stored = parseJson(await lock(within, id));
-        return patch(within, id, { ...fields, variants: patchedVariants(variants, stored.variants) });
-      });
-    },
+    /** The same, after `select … for no key update`. */
+    lock: defineLock(products, get),
+    /** `insert into products (…) values (…) returning *` */
+    insert: defineCreate(`${name}.create`, view, written),
+    /** `update products set title = $title where … and archived_at is null returning *`, of the fields that are sent. */
+    patch: defineUpdate(`${name}.update`, view, written, get),
   };
 }
+export type ProductStatements = ReturnType<typeof statementsOf<CatalogProduct>>;
 
-export const publicProducts = defineProducts('products', productView);
-export const {
-  get: getCatalogProduct,
-  create: createCatalogProduct,
-  update: updateCatalogProduct,
-} = publicProducts;
+export const productStatements = statementsOf('products', productView);
+export const productRecordStatements = statementsOf('product_records', recordView);
+
+export const createCatalogProduct = (
+  scope: OrganizationScope,
+  { insert }: ProductStatements,
+  { variants, ...product }: CatalogProductRecordCreate,
+  key?: IdempotencyKey,
+): Promise<Json<CatalogProduct>> =>
+  insert(scope, newId(), { ...product, variants: variants.map(variantOf) }, key);
+
+/** @throws CATALOG_PRODUCT_NOT_FOUND, VALIDATION_FAILED for variants that do not match the stored ones */
+export async function updateCatalogProduct(
+  scope: OrganizationScope,
+  { lock, patch }: ProductStatements,
+  id: string,
+  { variants, ...fields }: CatalogProductRecordUpdate,
+): Promise<Json<CatalogProduct>> {
+  if (!variants) return patch(scope, id, fields);
+  return inTransaction(scope, async (within) => {
+    const stored = parseJson(await lock(within, id));
+    return patch(within, id, { ...fields, variants: patchedVariants(variants, stored.variants) });
+  });
+}
 
 /** @throws CATALOG_PRODUCT_NOT_FOUND */
 export const archiveCatalogProduct = defineArchive(
@@ -127,32 +132,36 @@ export const archiveCatalogProduct = defineArchive(
   archivedFields(products),
 );
 
-const getIncludingArchived = defineGet('products.get_stored', {
+/** As the dashboard lists them; with `archived`, those that it can restore. */
+export const listCatalogProductRecords = defineList('products.list_records', recordView, {
+  ...lists,
+  archived: {
+    visible: sql`${products.archivedAt} is not null and ${isRestorable}`,
+    order: newestFirst(products, products.archivedAt),
+  },
+});
+
+/**
+ * An archived product too, until it is purged.
+ * @throws CATALOG_PRODUCT_NOT_FOUND
+ */
+export const getCatalogProductRecord = defineGet('products.get_stored', {
   ...recordView,
   visible: sql`(${products.archivedAt} is null or ${isRestorable})`,
 });
+
 const restoreArchived = defineRestore('products.restore', recordView, isRestorable);
 
-/** Products of the dashboard: archived ones too, until they are purged. */
-export const catalogProductRecord = {
-  ...defineProducts('product_records', recordView),
-  get: getIncludingArchived,
-  list: defineList('products.list_records', recordView, {
-    ...lists,
-    archived: {
-      visible: sql`${products.archivedAt} is not null and ${isRestorable}`,
-      order: newestFirst(products, products.archivedAt),
-    },
-  }),
-  archive: archiveCatalogProduct,
-  /** @throws CATALOG_PRODUCT_NOT_FOUND also after the retention, CATALOG_PRODUCT_NOT_ARCHIVED */
-  restore: async (scope: OrganizationScope, id: string): Promise<Json<CatalogProductRecord>> => {
-    const restored = await restoreArchived(scope, id);
-    if (restored) return restored;
-    await getIncludingArchived(scope, id);
-    throw new ApiError('CATALOG_PRODUCT_NOT_ARCHIVED');
-  },
-};
+/** @throws CATALOG_PRODUCT_NOT_FOUND also after the retention, CATALOG_PRODUCT_NOT_ARCHIVED */
+export async function restoreCatalogProduct(
+  scope: OrganizationScope,
+  id: string,
+): Promise<Json<CatalogProductRecord>> {
+  const restored = await restoreArchived(scope, id);
+  if (restored) return restored;
+  await getCatalogProductRecord(scope, id);
+  throw new ApiError('CATALOG_PRODUCT_NOT_ARCHIVED');
+}
 
 const isDue = sql`not (${isRestorable})`;
 

@@ -1,12 +1,18 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import type { z } from 'zod';
 import { page } from '../contract/fields.ts';
-import type { Get, IdempotencyKey, Json, List, OrganizationScope } from '../db/index.ts';
+import type { Get, List } from '../db/index.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { IDEMPOTENT, idempotent } from '../http/idempotency.ts';
 import { CHANGES } from '../http/records.ts';
 import { json } from '../openapi/responses.ts';
-import { archiveCatalogProduct, listCatalogProducts, publicProducts } from './repository.ts';
+import {
+  archiveCatalogProduct,
+  createCatalogProduct,
+  listCatalogProducts,
+  type ProductStatements,
+  productStatements,
+  updateCatalogProduct,
+} from './repository.ts';
 import {
   ArchivedCatalogProduct,
   CatalogProduct,
@@ -20,7 +26,7 @@ import {
   CatalogProductUpdate,
 } from './schema.ts';
 
-/** What an API shows and takes of a product, and the functions for it. */
+/** What an API shows and takes of a product, and the statements that return it. */
 export type CatalogView = {
   product: typeof CatalogProduct | typeof CatalogProductRecord;
   query: typeof CatalogProductListQuery | typeof CatalogProductRecordListQuery;
@@ -28,21 +34,9 @@ export type CatalogView = {
   update: typeof CatalogProductUpdate | typeof CatalogProductRecordUpdate;
   /** What the update says of variants. */
   variants: string;
-  repository: {
-    list: List<CatalogView['query']>;
-    get: Get<unknown>;
-    lock: Get<unknown>;
-    create: (
-      scope: OrganizationScope,
-      body: z.output<CatalogView['create']>,
-      key?: IdempotencyKey,
-    ) => Promise<Json<unknown>>;
-    update: (
-      scope: OrganizationScope,
-      id: string,
-      body: z.output<CatalogView['update']>,
-    ) => Promise<Json<unknown>>;
-  };
+  list: List<CatalogView['query']>;
+  get: Get<unknown>;
+  statements: ProductStatements;
 };
 
 export const publicCatalog: CatalogView = {
@@ -52,11 +46,13 @@ export const publicCatalog: CatalogView = {
   update: CatalogProductUpdate,
   variants:
     'Only the dashboard changes `variants`. Use it to change prices, texts or the status of a product.',
-  repository: { ...publicProducts, list: listCatalogProducts },
+  list: listCatalogProducts,
+  get: productStatements.get,
+  statements: productStatements,
 };
 
 export const catalogRoutes: FastifyPluginAsyncZod<CatalogView> = async (app, view) => {
-  const { product, repository } = view;
+  const { product, statements } = view;
   const params = CatalogProductParams;
 
   app.get(
@@ -72,7 +68,7 @@ export const catalogRoutes: FastifyPluginAsyncZod<CatalogView> = async (app, vie
         response: { 200: json(page(product), 'A page of products.') },
       },
     },
-    async ({ scope, query }) => repository.list(scope, query),
+    async ({ scope, query }) => view.list(scope, query),
   );
 
   app.post(
@@ -89,8 +85,8 @@ export const catalogRoutes: FastifyPluginAsyncZod<CatalogView> = async (app, vie
       },
     },
     async (request, reply) =>
-      idempotent(request, reply, repository.get, (key) =>
-        repository.create(request.scope, request.body, key),
+      idempotent(request, reply, view.get, (key) =>
+        createCatalogProduct(request.scope, statements, request.body, key),
       ),
   );
 
@@ -106,7 +102,7 @@ export const catalogRoutes: FastifyPluginAsyncZod<CatalogView> = async (app, vie
         response: { 200: json(product, 'The product.') },
       },
     },
-    async ({ scope, params }) => repository.get(scope, params.productId),
+    async ({ scope, params }) => view.get(scope, params.productId),
   );
 
   app.patch(
@@ -123,8 +119,8 @@ export const catalogRoutes: FastifyPluginAsyncZod<CatalogView> = async (app, vie
       },
     },
     async (request) =>
-      ifMatch(request, repository.lock, request.params.productId, (scope, id) =>
-        repository.update(scope, id, request.body),
+      ifMatch(request, statements.lock, request.params.productId, (scope, id) =>
+        updateCatalogProduct(scope, statements, id, request.body),
       ),
   );
 
@@ -141,6 +137,6 @@ export const catalogRoutes: FastifyPluginAsyncZod<CatalogView> = async (app, vie
         response: { 200: json(ArchivedCatalogProduct, 'The product was archived.') },
       },
     },
-    async (request) => ifMatch(request, repository.lock, request.params.productId, archiveCatalogProduct),
+    async (request) => ifMatch(request, statements.lock, request.params.productId, archiveCatalogProduct),
   );
 };

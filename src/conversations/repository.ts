@@ -2,7 +2,7 @@ import { isNull, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { searchedTexts } from '../../rules/contact-key.ts';
 import { contactKeysIn, containsText } from '../customers/contacts.repository.ts';
-import { survivor } from '../customers/references.repository.ts';
+import { survivor } from '../customers/repository.ts';
 import {
   before,
   channelMessages,

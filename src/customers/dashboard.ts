@@ -1,13 +1,20 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { json } from '../openapi/responses.ts';
-import { customerRecord } from './repository.ts';
+import {
+  customerRecordStatements,
+  getCustomerRecord,
+  listCustomerRecords,
+  restoreCustomer,
+} from './repository.ts';
 import type { CustomerView } from './routes.ts';
 import { CustomerParams, CustomerRecord, CustomerRecordListQuery } from './schema.ts';
 
 export const customerRecords: CustomerView = {
   customer: CustomerRecord,
   query: CustomerRecordListQuery,
-  repository: customerRecord,
+  list: listCustomerRecords,
+  get: getCustomerRecord,
+  statements: customerRecordStatements,
 };
 
 export const customerDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
@@ -32,6 +39,6 @@ export const customerDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
         response: { 200: json(CustomerRecord, 'The customer as it is now.') },
       },
     },
-    async ({ scope, params }) => customerRecord.restore(scope, params.customerId),
+    async ({ scope, params }) => restoreCustomer(scope, params.customerId),
   );
 };

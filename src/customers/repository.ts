@@ -1,4 +1,4 @@
-import { isNotNull, type Placeholder, sql } from 'drizzle-orm';
+import { isNotNull, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { ApiError } from '../contract/errors.ts';
 import {
@@ -61,14 +61,15 @@ import {
 
 const derivedFields = { displayName: customerName, contacts: customers.contacts };
 
+/** What `/v1` shows. */
 export const customerView = { ...activeCustomers, fields: fieldsOf(Customer, customers, derivedFields) };
 
 const erasureOf = sql`${erasures} where ${ofOrganization(erasures)} and ${erasures.customerId} = ${customers.id}`;
 
 export const isErased = sql`exists (select from ${erasureOf})`;
 
-/** The customer as the dashboard reads it. */
-const customerRecordView = {
+/** What the dashboard shows. */
+const recordView = {
   ...activeCustomers,
   fields: fieldsOf(CustomerRecord, customers, {
     ...derivedFields,
@@ -83,26 +84,26 @@ export const customerColumns = {
   contactSearch: customers.contactSearch,
 };
 
-const customerLists = {
-  query: CustomerFilters,
-  order: newestFirst(customers, customers.updatedAt),
-  filters: {
-    ...changeFilters(activeCustomers),
-    ...search,
-    contact: ofContacts,
-    tag: hasEntry(customers.tags, searchableCustomers.tags),
-  },
+/** A merged customer stands for the one that it was merged into. */
+const survivorOf = (
+  id: Placeholder | SQL,
+): SQL => sql`coalesce((select ${customers.mergedInto} from ${customers}
+  where ${ofOrganization(customers)} and ${customers.id} = ${id}), ${id}::uuid)`;
+
+/** For `byId`. */
+export const survivor = {
+  one: survivorOf,
+  several: (ids: Placeholder): SQL =>
+    sql`any(array(select ${survivorOf(sql`sent.id`)} from unnest(${ids}::uuid[]) as sent(id)))`,
 };
 
-export const listCustomers = defineList('customers.list', customerView, customerLists);
-
-const survivor = alias(customers, 'survivor');
+const successor = alias(customers, 'survivor');
 
 const mergedStatement = prepared('customers.merged_into', ($: Params<RecordKey>) =>
   qb
-    .select(columns({ mergedInto: survivor.id, isActive: sql<boolean>`${survivor.archivedAt} is null` }))
+    .select(columns({ mergedInto: successor.id, isActive: sql<boolean>`${successor.archivedAt} is null` }))
     .from(customers)
-    .innerJoin(survivor, keyIs(survivor, { organizationId: $.organizationId, id: customers.mergedInto }))
+    .innerJoin(successor, keyIs(successor, { organizationId: $.organizationId, id: customers.mergedInto }))
     .where(keyIs(customers, $)),
 );
 
@@ -121,66 +122,79 @@ const withMergedHint =
       throw new ApiError('CUSTOMER_NOT_FOUND', { id, instead });
     });
 
-/**
- * What both APIs do, each with the fields that it shows. The functions throw CUSTOMER_NOT_FOUND; those that write
- * CUSTOMER_CONTACT_CONFLICT, which the trigger `customers_contacts` decides.
- */
-function defineCustomers<T extends Customer>(name: string, view: View<T>) {
+const lists = {
+  query: CustomerFilters,
+  order: newestFirst(customers, customers.updatedAt),
+  filters: {
+    ...changeFilters(activeCustomers),
+    ...search,
+    contact: ofContacts,
+    tag: hasEntry(customers.tags, searchableCustomers.tags),
+  },
+};
+
+export const listCustomers = defineList('customers.list', customerView, lists);
+
+/** Active customers of an API, with the fields that it shows. The functions throw CUSTOMER_NOT_FOUND. */
+function statementsOf<T extends Customer>(name: string, view: View<T>) {
   const get = withMergedHint(defineGet(`${name}.get`, view));
-  const lock = defineLock(customers, get);
-  const insert = defineCreate(`${name}.create`, view, customerColumns);
-  // `update customers set city = $city where … archived_at is null returning *`, of the fields that are sent.
-  const patch = withMergedHint(defineUpdate(`${name}.update`, view, customerColumns, get));
   return {
+    /** `select … where organization_id = $organizationId and id = $id and archived_at is null` */
     get,
-    /** Locks the customer to write it, after the conversations that it gets with these contacts. */
-    lock: async (
-      scope: OrganizationScope,
-      id: string,
-      { contacts }: CustomerUpdate = {},
-    ): Promise<Json<T>> => {
-      if (contacts) await lockUnlinkedThreads(scope, contacts.map(keyOfContact));
-      return lock(scope, id);
-    },
-    create: (
-      scope: OrganizationScope,
-      { contacts, ...input }: CustomerCreate,
-      key?: IdempotencyKey,
-    ): Promise<Json<T>> => {
-      const id = newId();
-      const columns = contactColumns(contacts);
-      return claimContacts(scope, id, columns.contactKeys, (claiming) =>
-        insert(claiming, id, { ...input, ...columns }, key),
-      );
-    },
-    update: async (
-      scope: OrganizationScope,
-      id: string,
-      { contacts, ...input }: CustomerUpdate,
-    ): Promise<Json<T>> => {
-      if (!contacts) return patch(scope, id, input);
-      const columns = contactColumns(contacts);
-      return claimContacts(scope, id, columns.contactKeys, async (within) => {
-        const body = await patch(within, id, { ...input, ...columns });
-        const stored = parseJson(body).contacts.map(keyOfContact);
-        if (stored.join() !== columns.contactKeys.join()) throw new LostRace('A trigger kept the contacts.');
-        return body;
-      });
-    },
+    /** The same, after `select … for no key update`. */
+    lock: defineLock(customers, get),
+    /** `insert into customers (…) values (…) returning *` */
+    insert: defineCreate(`${name}.create`, view, customerColumns),
+    /** `update customers set city = $city where … and archived_at is null returning *`, of the fields that are sent. */
+    patch: withMergedHint(defineUpdate(`${name}.update`, view, customerColumns, get)),
   };
 }
+export type CustomerStatements = ReturnType<typeof statementsOf<Customer>>;
 
-export const publicCustomers = defineCustomers('customers', customerView);
-export const { get: getCustomer, create: createCustomer, update: updateCustomer } = publicCustomers;
+export const customerStatements = statementsOf('customers', customerView);
+export const customerRecordStatements = statementsOf('customer_records', recordView);
 
-/** Active customers, as the dashboard reads them. */
-export const activeCustomerRecord = defineCustomers('customer_records', customerRecordView);
+/** @throws CUSTOMER_CONTACT_CONFLICT: the trigger `customers_contacts` drops the insert of a contact that another customer has */
+export function createCustomer(
+  scope: OrganizationScope,
+  { insert }: CustomerStatements,
+  { contacts, ...input }: CustomerCreate,
+  key?: IdempotencyKey,
+): Promise<Json<Customer>> {
+  const id = newId();
+  const columns = contactColumns(contacts);
+  return claimContacts(scope, id, columns.contactKeys, (claiming) =>
+    insert(claiming, id, { ...input, ...columns }, key),
+  );
+}
 
-/**
- * An archived customer too.
- * @throws CUSTOMER_NOT_FOUND
- */
-export const getCustomerRecord = defineGet('customers.get_stored', includingArchived(customerRecordView));
+/** Locks the customer to write it, after the conversations that it gets with these contacts. */
+export async function lockCustomer(
+  scope: OrganizationScope,
+  { lock }: CustomerStatements,
+  id: string,
+  { contacts }: CustomerUpdate = {},
+): Promise<Json<Customer>> {
+  if (contacts) await lockUnlinkedThreads(scope, contacts.map(keyOfContact));
+  return lock(scope, id);
+}
+
+/** @throws CUSTOMER_NOT_FOUND, and as `createCustomer` CUSTOMER_CONTACT_CONFLICT */
+export async function updateCustomer(
+  scope: OrganizationScope,
+  { patch }: CustomerStatements,
+  id: string,
+  { contacts, ...input }: CustomerUpdate,
+): Promise<Json<Customer>> {
+  if (!contacts) return patch(scope, id, input);
+  const columns = contactColumns(contacts);
+  return claimContacts(scope, id, columns.contactKeys, async (within) => {
+    const body = await patch(within, id, { ...input, ...columns });
+    const stored = parseJson(body).contacts.map(keyOfContact);
+    if (stored.join() !== columns.contactKeys.join()) throw new LostRace('A trigger kept the contacts.');
+    return body;
+  });
+}
 
 /** @throws CUSTOMER_NOT_FOUND */
 export const archiveCustomer = withMergedHint(
@@ -190,11 +204,11 @@ export const archiveCustomer = withMergedHint(
   }),
 );
 
-const listRecords = defineList('customers.list_records', customerRecordView, {
-  ...customerLists,
+const listRecords = defineList('customers.list_records', recordView, {
+  ...lists,
   query: CustomerRecordFilters,
   filters: {
-    ...customerLists.filters,
+    ...lists.filters,
     // Archived customers have no rows of contact keys.
     archivedContact: {
       where: ($: Placeholder) => sql`${customers.contactKeys} &&
@@ -206,15 +220,27 @@ const listRecords = defineList('customers.list_records', customerRecordView, {
   archived: { visible: isNotNull(customers.archivedAt), order: newestFirst(customers, customers.archivedAt) },
 });
 
+/** Customers, or archived ones, as the dashboard lists them. */
+export const listCustomerRecords = (
+  scope: OrganizationScope,
+  { contact, ...query }: Parameters<typeof listRecords>[1],
+) => listRecords(scope, { ...query, [query.archived ? 'archivedContact' : 'contact']: contact });
+
+/**
+ * An archived customer too.
+ * @throws CUSTOMER_NOT_FOUND
+ */
+export const getCustomerRecord = defineGet('customers.get_stored', includingArchived(recordView));
+
 const lockCustomerRecord = defineLock(customers, getCustomerRecord);
-const restoreArchived = defineRestore('customers.restore', customerRecordView);
+const restoreArchived = defineRestore('customers.restore', recordView);
 
 /**
  * Restores an archived customer with its contacts.
  * @throws CUSTOMER_NOT_FOUND, CUSTOMER_NOT_ARCHIVED, CUSTOMER_ERASED, CUSTOMER_MERGED,
  * CUSTOMER_CONTACT_CONFLICT
  */
-async function restoreCustomer(scope: OrganizationScope, id: string): Promise<Json<CustomerRecord>> {
+export async function restoreCustomer(scope: OrganizationScope, id: string): Promise<Json<CustomerRecord>> {
   const contactKeys = parseJson(await getCustomerRecord(scope, id)).contacts.map(keyOfContact);
   return inTransaction(scope, async (within) => {
     await lockUnlinkedThreads(within, contactKeys);
@@ -226,13 +252,3 @@ async function restoreCustomer(scope: OrganizationScope, id: string): Promise<Js
     return (await restoreArchived(within, id)) ?? rejectTaken(within, id, contactKeys, 'contacts');
   });
 }
-
-/** Customers of the dashboard, archived or not. */
-export const customerRecord = {
-  ...activeCustomerRecord,
-  get: getCustomerRecord,
-  list: (scope: OrganizationScope, { contact, ...query }: Parameters<typeof listRecords>[1]) =>
-    listRecords(scope, { ...query, [query.archived ? 'archivedContact' : 'contact']: contact }),
-  archive: archiveCustomer,
-  restore: restoreCustomer,
-};

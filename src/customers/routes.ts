@@ -1,20 +1,20 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
-import {
-  type Get,
-  type IdempotencyKey,
-  type Json,
-  type List,
-  type OrganizationScope,
-  parseJson,
-  toJson,
-} from '../db/index.ts';
+import { type Get, type Json, type List, parseJson, toJson } from '../db/index.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { IDEMPOTENT, idempotent } from '../http/idempotency.ts';
 import { CHANGES } from '../http/records.ts';
 import { json } from '../openapi/responses.ts';
 import { keyOfContact } from './contacts.repository.ts';
-import { archiveCustomer, listCustomers, publicCustomers as operations } from './repository.ts';
+import {
+  archiveCustomer,
+  type CustomerStatements,
+  createCustomer,
+  customerStatements,
+  listCustomers,
+  lockCustomer,
+  updateCustomer,
+} from './repository.ts';
 import {
   ArchivedCustomer,
   Customer,
@@ -26,23 +26,21 @@ import {
   CustomerUpdate,
 } from './schema.ts';
 
-/** What an API shows of a customer, and the functions for it. */
+/** What an API shows of a customer, and the statements that return it. */
 export type CustomerView = {
   customer: typeof Customer | typeof CustomerRecord;
   query: typeof CustomerListQuery | typeof CustomerRecordListQuery;
-  repository: {
-    list: List<CustomerView['query']>;
-    get: Get<Customer>;
-    lock: (scope: OrganizationScope, id: string, body?: CustomerUpdate) => Promise<Json<unknown>>;
-    create: (scope: OrganizationScope, body: CustomerCreate, key?: IdempotencyKey) => Promise<Json<Customer>>;
-    update: (scope: OrganizationScope, id: string, body: CustomerUpdate) => Promise<Json<unknown>>;
-  };
+  list: List<CustomerView['query']>;
+  get: Get<Customer>;
+  statements: CustomerStatements;
 };
 
 export const publicCustomers: CustomerView = {
   customer: Customer,
   query: CustomerListQuery,
-  repository: { ...operations, list: listCustomers },
+  list: listCustomers,
+  get: customerStatements.get,
+  statements: customerStatements,
 };
 
 /** Whoever steals a website's key must not learn what others know about the owner of a number: only what was sent. */
@@ -67,7 +65,7 @@ function asSent(created: Json<Customer>, sent: CustomerCreate): Json<Customer> {
 }
 
 export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, view) => {
-  const { customer, repository } = view;
+  const { customer, statements } = view;
   const params = CustomerParams;
 
   app.get(
@@ -83,7 +81,7 @@ export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, v
         response: { 200: json(page(customer), 'A page of customers.') },
       },
     },
-    async ({ scope, query }) => repository.list(scope, query),
+    async ({ scope, query }) => view.list(scope, query),
   );
 
   app.post(
@@ -105,8 +103,8 @@ export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, v
     },
     async (request, reply) => {
       const { apiKey, body, scope } = request;
-      const created = await idempotent(request, reply, repository.get, (key) =>
-        repository.create(scope, body, key),
+      const created = await idempotent(request, reply, view.get, (key) =>
+        createCustomer(scope, statements, body, key),
       );
       return apiKey?.access === 'create' ? asSent(created, body) : created;
     },
@@ -124,7 +122,7 @@ export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, v
         response: { 200: json(customer, 'The customer.') },
       },
     },
-    async ({ scope, params }) => repository.get(scope, params.customerId),
+    async ({ scope, params }) => view.get(scope, params.customerId),
   );
 
   app.patch(
@@ -147,9 +145,9 @@ export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, v
     async (request) =>
       ifMatch(
         request,
-        (scope, id) => repository.lock(scope, id, request.body),
+        (scope, id) => lockCustomer(scope, statements, id, request.body),
         request.params.customerId,
-        (scope, id) => repository.update(scope, id, request.body),
+        (scope, id) => updateCustomer(scope, statements, id, request.body),
       ),
   );
 
@@ -166,6 +164,6 @@ export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, v
         response: { 200: json(ArchivedCustomer, 'The customer was archived.') },
       },
     },
-    async (request) => ifMatch(request, repository.lock, request.params.customerId, archiveCustomer),
+    async (request) => ifMatch(request, statements.lock, request.params.customerId, archiveCustomer),
   );
 };

@@ -1,5 +1,5 @@
 import { type Placeholder, sql } from 'drizzle-orm';
-import { survivor } from '../customers/references.repository.ts';
+import { survivor } from '../customers/repository.ts';
 import {
   activeCustomers,
   activeMembers,

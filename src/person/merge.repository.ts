@@ -3,8 +3,8 @@ import { alias, type PgColumn } from 'drizzle-orm/pg-core';
 import { invalid, validationFailed } from '../contract/errors.ts';
 import { keyOfContact, rejectTaken } from '../customers/contacts.repository.ts';
 import {
-  activeCustomerRecord,
   customerColumns,
+  customerRecordStatements,
   getCustomerRecord,
   isErased,
 } from '../customers/repository.ts';
@@ -139,7 +139,7 @@ async function merge(within: OrganizationScope, id: string, from: string): Promi
     for (const { lock } of ofFrom) await db.write(lock, both);
     await db.write(lockCustomersStatement, both);
   }
-  const customer = await activeCustomerRecord.get(within, id);
+  const customer = await customerRecordStatements.get(within, id);
   const [state] = await db.read(fromStatement, both);
   if (state?.isMerged) return customer;
   if (!state?.isMergeable)
@@ -153,7 +153,7 @@ async function merge(within: OrganizationScope, id: string, from: string): Promi
   }
   checkBounds(bounded);
   for (const { move } of ofFrom) await db.write(move, both);
-  return activeCustomerRecord.get(within, id);
+  return customerRecordStatements.get(within, id);
 }
 
 /**

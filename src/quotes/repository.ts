@@ -1,7 +1,7 @@
 import { and, eq, not, type Placeholder, sql } from 'drizzle-orm';
 import { randomBase62 } from '../contract/base62.ts';
 import { ApiError, invalid } from '../contract/errors.ts';
-import { survivor } from '../customers/references.repository.ts';
+import { survivor } from '../customers/repository.ts';
 import {
   activeOpportunities,
   activeQuotes,

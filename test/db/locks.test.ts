@@ -2,7 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
-import { catalogProductRecord, updateCatalogProduct } from '../../src/catalog/repository.ts';
+import {
+  productRecordStatements,
+  productStatements,
+  updateCatalogProduct,
+} from '../../src/catalog/repository.ts';
 import { newId, type OrganizationScope } from '../../src/db/index.ts';
 import { eraseCustomer } from '../../src/person/erase.repository.ts';
 import { mergeCustomer } from '../../src/person/merge.repository.ts';
@@ -465,15 +469,15 @@ test('a merge that meets a locked conversation of a contact begins again', async
 });
 
 test.each([
-  ['/v1', updateCatalogProduct, catalogProductRecord.update],
-  ['the dashboard', catalogProductRecord.update, updateCatalogProduct],
+  ['/v1', productStatements, productRecordStatements],
+  ['the dashboard', productRecordStatements, productStatements],
 ])(
   'a PATCH of variants by %s waits for another one, and keeps what it wrote',
   async (_api, first, second) => {
     const agency = await service.agency();
     const { id, variants } = await product(agency, { variants: [{ label: 'Baja' }] });
-    const patch = (update: typeof first, fields: object) => (scope: OrganizationScope) =>
-      update(scope, id, { variants: [{ id: variants[0].id, ...fields }] });
+    const patch = (statements: typeof first, fields: object) => (scope: OrganizationScope) =>
+      updateCatalogProduct(scope, statements, id, { variants: [{ id: variants[0].id, ...fields }] });
     await overlap(service, agency, patch(first, { fromPrice: 300 }), patch(second, { capacityMax: 16 }));
     expect((await agency.get(`/v1/catalog/products/${id}`)).body.variants).toEqual([
       { ...variants[0], fromPrice: 300, capacityMax: 16 },

@@ -1,7 +1,7 @@
 import { getTableColumns, getTableName, sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { updateCatalogProduct } from '../../src/catalog/repository.ts';
+import { productStatements, updateCatalogProduct } from '../../src/catalog/repository.ts';
 import { Customer } from '../../src/customers/schema.ts';
 import {
   allStatements,
@@ -189,7 +189,7 @@ test('a create renders every value byte for byte as a read does', async () => {
 
 test('a PATCH assigns only the columns of its fields', async () => {
   const { text } = await statementOf(1, (scope) =>
-    updateCatalogProduct(scope, newId(), { durationHours: 5, includes: ['guide'] }),
+    updateCatalogProduct(scope, productStatements, newId(), { durationHours: 5, includes: ['guide'] }),
   );
   expect(text).toMatch(/ set "duration_hours" = \$\d+, "includes" = \$\d+ where /);
 });

@@ -1,7 +1,11 @@
 import { issueApiKey } from '../../src/api-keys/repository.ts';
-import { catalogProductRecord, listCatalogProducts } from '../../src/catalog/repository.ts';
+import {
+  archiveCatalogProduct,
+  listCatalogProductRecords,
+  listCatalogProducts,
+} from '../../src/catalog/repository.ts';
 import { listConversationRecords, listConversations } from '../../src/conversations/repository.ts';
-import { customerRecord, listCustomers } from '../../src/customers/repository.ts';
+import { archiveCustomer, listCustomerRecords, listCustomers } from '../../src/customers/repository.ts';
 import { newId, type OrganizationScope, parseJson, type Resource } from '../../src/db/index.ts';
 import * as schema from '../../src/db/tables/index.ts';
 import { listOpportunities, opportunityRecord } from '../../src/opportunities/repository.ts';
@@ -419,7 +423,7 @@ const LISTED: Record<string, Omit<List, 'dates'>> = {
   'GET /v1/catalog/products': {
     resource: schema.activeProducts,
     read: listCatalogProducts,
-    record: catalogProductRecord,
+    record: { list: listCatalogProductRecords, archive: archiveCatalogProduct },
     make: product,
     creates: 'POST /v1/catalog/products',
     written: 'CatalogProductCreate',
@@ -441,7 +445,7 @@ const LISTED: Record<string, Omit<List, 'dates'>> = {
   'GET /v1/customers': {
     resource: schema.activeCustomers,
     read: listCustomers,
-    record: customerRecord,
+    record: { list: listCustomerRecords, archive: archiveCustomer },
     make: customer,
     creates: 'POST /v1/customers',
     written: 'CustomerCreate',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { updateCatalogProduct } from '../../src/catalog/repository.ts';
+import { productStatements, updateCatalogProduct } from '../../src/catalog/repository.ts';
 import { putConversation } from '../../src/conversations/chains.repository.ts';
 import { putMessage } from '../../src/conversations/messages.repository.ts';
 import { ConversationMessagePut, ConversationPut } from '../../src/conversations/schema.ts';
@@ -111,6 +111,8 @@ export const product: Make = async (agency, { destinations, ...fields } = {}, id
   const made = await publicProduct(agency, fields, id);
   if (destinations === undefined) return made;
   return parseJson(
-    await updateCatalogProduct(agency.scope, made.id, { destinations: destinations as string[] }),
+    await updateCatalogProduct(agency.scope, productStatements, made.id, {
+      destinations: destinations as string[],
+    }),
   );
 };

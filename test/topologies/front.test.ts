@@ -8,7 +8,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { createCatalogProduct } from '../../src/catalog/repository.ts';
+import { createCatalogProduct, productStatements } from '../../src/catalog/repository.ts';
 import { CatalogProductCreate } from '../../src/catalog/schema.ts';
 import { openDatabase, scopeTo } from '../../src/db/index.ts';
 import { createTestDatabase, type TestDatabase } from '../support/databases.ts';
@@ -55,7 +55,7 @@ beforeAll(async () => {
   const db = openDatabase({ url: database.url, poolSize: 1, maxWaiting: 10, statementTimeout: 10_000 });
   const scope = scopeTo(db, attacked.id);
   for (let index = 0; index < 100; index += 1)
-    await createCatalogProduct(scope, CatalogProductCreate.parse(product(index)));
+    await createCatalogProduct(scope, productStatements, CatalogProductCreate.parse(product(index)));
   await db.close();
   return () => database.drop();
 });

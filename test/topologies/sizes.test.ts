@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { Agent, get, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { createCatalogProduct } from '../../src/catalog/repository.ts';
+import { createCatalogProduct, productStatements } from '../../src/catalog/repository.ts';
 import { CatalogProductCreate } from '../../src/catalog/schema.ts';
 import { putConversation } from '../../src/conversations/chains.repository.ts';
 import { putMessages } from '../../src/conversations/messages.repository.ts';
-import { createCustomer } from '../../src/customers/repository.ts';
+import { createCustomer, customerStatements } from '../../src/customers/repository.ts';
 import { newId, type OrganizationScope, openDatabase, parseJson, scopeTo } from '../../src/db/index.ts';
 import { administer, createTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { boundMemory } from './bounded.ts';
@@ -63,7 +63,7 @@ function createLargest(scope: OrganizationScope, character: string) {
     label: 'x',
     description: text.slice(index * part, (index + 1) * part),
   }));
-  return createCatalogProduct(scope, CatalogProductCreate.parse({ title: '€', variants }));
+  return createCatalogProduct(scope, productStatements, CatalogProductCreate.parse({ title: '€', variants }));
 }
 
 /** Fills an organization: its largest page of products, of customers, and its largest transcript. */
@@ -75,11 +75,13 @@ async function fillAgency(character: string): Promise<Large> {
   await createLargest(scope, character);
   const tags: string[] = [];
   const text = `€${fill(character, Math.min(49_999 * bytesOf(character), 62 * KIB))}`;
-  await createCustomer(scope, { summary: text, tags, contacts: [web()] });
+  await createCustomer(scope, customerStatements, { summary: text, tags, contacts: [web()] });
   await copyAll(agency.id, 'products', 100);
   await copyAll(agency.id, 'customers', 100);
   const contact = web();
-  const { id: customerId } = parseJson(await createCustomer(scope, { tags, contacts: [contact] }));
+  const { id: customerId } = parseJson(
+    await createCustomer(scope, customerStatements, { tags, contacts: [contact] }),
+  );
   const conversationId = newId();
   await putConversation(scope, conversationId, {
     channel: 'web',
