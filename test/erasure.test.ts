@@ -10,7 +10,7 @@ import { restoreCustomer } from '../src/customers/repository.ts';
 import { scopeTo } from '../src/db/index.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { ORPHAN_AGE_MS, sweepFiles } from '../src/jobs/sweep-files.ts';
-import { eraseCustomer } from '../src/person/erase.repository.ts';
+import { eraseCustomer } from '../src/person/erase.ts';
 import { openQuote } from '../src/quotes/repository.ts';
 import { readDocument } from './support/contract.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mergeCustomer } from '../src/person/merge.repository.ts';
+import { mergeCustomer } from '../src/person/merge.ts';
 import { withoutTriggers } from './support/databases.ts';
 import { conversation, customer, message, opportunity, quote } from './support/records.ts';
 import { useService } from './support/service.ts';

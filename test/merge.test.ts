@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { mergeCustomer } from '../src/person/merge.repository.ts';
+import { mergeCustomer } from '../src/person/merge.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { findAllDrift, findDrift } from './support/drift.ts';
 import { overlap } from './support/races.ts';

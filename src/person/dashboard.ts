@@ -5,10 +5,9 @@ import type { FileLinks } from '../files/links.ts';
 import type { FileStorage } from '../files/storage.ts';
 import { removeFile } from '../files/upload.ts';
 import { json } from '../openapi/responses.ts';
-import { eraseCustomer } from './erase.repository.ts';
-import { CustomerExport, exportCustomer } from './export.repository.ts';
-import { mergeCustomer } from './merge.repository.ts';
-import { CustomerMerge, ErasedCustomer } from './schema.ts';
+import { ErasedCustomer, eraseCustomer } from './erase.ts';
+import { CustomerExport, exportCustomer } from './export.ts';
+import { CustomerMerge, mergeCustomer } from './merge.ts';
 
 /** A folder of its own: these operations span customers, conversations, opportunities and quotes. */
 

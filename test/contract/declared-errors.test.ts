@@ -6,8 +6,8 @@ import { issueApiKey, rotateApiKey } from '../../src/api-keys/repository.ts';
 import { type ErrorCode, errorCodes, REJECTIONS, statusOf } from '../../src/contract/errors.ts';
 import { type Database, parseJson } from '../../src/db/index.ts';
 import { closeOrganization } from '../../src/organizations/repository.ts';
-import { eraseCustomer } from '../../src/person/erase.repository.ts';
-import { mergeCustomer } from '../../src/person/merge.repository.ts';
+import { eraseCustomer } from '../../src/person/erase.ts';
+import { mergeCustomer } from '../../src/person/merge.ts';
 import { pipelineStageRecord } from '../../src/pipeline-stages/repository.ts';
 import { teamMemberRecord } from '../../src/team/repository.ts';
 import {

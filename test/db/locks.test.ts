@@ -8,8 +8,8 @@ import {
   updateCatalogProduct,
 } from '../../src/catalog/repository.ts';
 import { newId, type OrganizationScope } from '../../src/db/index.ts';
-import { eraseCustomer } from '../../src/person/erase.repository.ts';
-import { mergeCustomer } from '../../src/person/merge.repository.ts';
+import { eraseCustomer } from '../../src/person/erase.ts';
+import { mergeCustomer } from '../../src/person/merge.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { administer, countAtWork } from '../support/databases.ts';
 import { findAllDrift, findDrift } from '../support/drift.ts';

@@ -9,7 +9,7 @@ import { archiveCustomer, listCustomerRecords, listCustomers } from '../../src/c
 import { newId, type OrganizationScope, parseJson, type Resource } from '../../src/db/index.ts';
 import * as schema from '../../src/db/tables/index.ts';
 import { listOpportunities, opportunityRecord } from '../../src/opportunities/repository.ts';
-import { eraseCustomer } from '../../src/person/erase.repository.ts';
+import { eraseCustomer } from '../../src/person/erase.ts';
 import { pipelineStageRecord } from '../../src/pipeline-stages/repository.ts';
 import { listQuotes, quoteRecord } from '../../src/quotes/repository.ts';
 import { listTeamMembers, teamMemberRecord } from '../../src/team/repository.ts';

@@ -5,27 +5,19 @@ import type { Fields } from './query.ts';
 
 /** The fields of responses and requests, and the columns of their names. A field that does not fit its column does not compile. */
 
-type Row<Table extends PgTable> = Table['$inferSelect'];
-
-/** A text column holds the values of an enum. */
-type Widened<Value> = Value extends string
-  ? string
-  : Value extends (infer Entry)[]
-    ? Widened<Entry>[]
-    : Value;
-
-/** The fields of a response that no column has the values of. */
-type WithoutColumn<Value, Table extends PgTable> = {
-  [Name in keyof Value]-?: Row<Table> extends Record<Name, Widened<Value[Name]>> ? never : Name;
+/** A text column has the values of an enum. A column that can be null needs a field that can be. */
+type WithoutColumn<Value, Row> = {
+  [Name in keyof Value]-?: Name extends keyof Row
+    ? [Value[Name], Row[Name] & null] extends [Row[Name], Value[Name]]
+      ? never
+      : Name
+    : Name;
 }[keyof Value];
 
 /** A column of arrays stores an empty one for null. */
-type Accepted<Data> = Data extends unknown[] ? Data | null | undefined : Data | undefined;
-
-/** The fields of a request that no column takes all values of. */
-type Unwritable<Value, Table extends PgTable> = {
-  [Name in keyof Value]-?: Name extends keyof Row<Table>
-    ? Value[Name] extends Accepted<Row<Table>[Name]>
+type Unwritable<Value, Row> = {
+  [Name in keyof Value]-?: Name extends keyof Row
+    ? Value[Name] extends Row[Name] | undefined | (Row[Name] extends unknown[] ? null : never)
       ? never
       : Name
     : Name;
@@ -47,13 +39,14 @@ function pickFields<Picked>(schema: z.ZodObject, sources: Readonly<Record<string
 export const fieldsOf = <Schema extends z.ZodObject, Table extends PgTable>(
   schema: Schema,
   table: Table,
-  sources: Record<WithoutColumn<z.infer<Schema>, Table>, Source> &
+  sources: Record<WithoutColumn<z.infer<Schema>, Table['$inferSelect']>, Source> &
     Partial<Record<keyof z.infer<Schema>, Source>>,
 ): Fields<z.infer<Schema>> => pickFields(schema, { ...getTableColumns(table), ...sources });
 
 /** The column of each field that a request writes. */
 export const columnsOf = <Schema extends z.ZodObject, Table extends PgTable>(
-  schema: Schema & Record<Unwritable<z.infer<Schema>, Table>, 'has no column that takes its values'>,
+  schema: Schema &
+    Record<Unwritable<z.infer<Schema>, Table['$inferSelect']>, 'has no column that takes its values'>,
   table: Table,
 ): Columns<keyof z.infer<Schema> & string> => pickFields(schema, getTableColumns(table));
 

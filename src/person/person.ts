@@ -1,5 +1,7 @@
 import { and, eq, or, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
+import { z } from 'zod';
+import { id as recordId } from '../contract/fields.ts';
 import { type ContactKeys, sentContacts } from '../customers/contacts.repository.ts';
 import {
   activeCustomers,
@@ -22,6 +24,12 @@ import {
 } from '../db/index.ts';
 
 /** What belongs to a person, archived or not: an export returns it, and an erasure erases it. */
+
+export const sameContacts = z
+  .array(recordId())
+  .describe(
+    'Ids of other customers that have one of the contacts, or had it when they were archived, and are not erased: they may be the same person.',
+  );
 
 /** The ids of a customer and of everybody merged into it, and their contact keys. `id` is that of the survivor. */
 export type Person = ContactKeys & RecordKey & { customers: readonly string[] };

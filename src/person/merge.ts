@@ -1,6 +1,8 @@
-import { and, eq, getTableName, or, type SQL, sql } from 'drizzle-orm';
-import { alias, type PgColumn } from 'drizzle-orm/pg-core';
+import { and, eq, or, type SQL, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
+import { z } from 'zod';
 import { invalid, validationFailed } from '../contract/errors.ts';
+import { uuid } from '../contract/fields.ts';
 import { keyOfContact, rejectTaken } from '../customers/contacts.repository.ts';
 import {
   customerColumns,
@@ -28,44 +30,40 @@ import {
   parseJson,
   qb,
   rowsInOrder,
-  type TenantTable,
   unprepared,
 } from '../db/index.ts';
-import type { CustomerMerge } from './schema.ts';
 
 /** Two customers who are the same person become one. */
+
+export const CustomerMerge = z
+  .object({ from: uuid().describe('Id of the customer to merge into this one.') })
+  .meta({ id: 'CustomerMerge' });
 
 /** A person of 10,000 conversations takes some seconds. */
 const TIMEOUT_MS = 60_000;
 
 type Merge = { organizationId: string; id: string; from: string };
 
-/** What belongs to `from`. Quotes follow their opportunity. */
-const ofFrom = [conversations, opportunities].map((table: TenantTable & { customerId: PgColumn }) => {
-  const isOfFrom = ($: Params<Merge>) => and(ofOrganization(table, $), eq(table.customerId, $.from));
-  const name = getTableName(table);
-  return {
-    lock: unprepared(`customers.lock_merged_${name}`, ($: Params<Merge>) =>
-      rowsInOrder(table, isOfFrom($), table === conversations ? isFirstThread : undefined).for(
-        'no key update',
-      ),
-    ),
-    move: unprepared(`customers.merge_${name}`, ($: Params<Merge>) =>
-      qb
-        .update(table)
-        .set({ customerId: sql`${$.id}` })
-        .where(isOfFrom($)),
-    ),
-  };
-});
+/** What belongs to `from`; quotes follow their opportunity. */
+const threadsOfFrom = ($: Params<Merge>) =>
+  and(ofOrganization(conversations, $), eq(conversations.customerId, $.from));
+const opportunitiesOfFrom = ($: Params<Merge>) =>
+  and(ofOrganization(opportunities, $), eq(opportunities.customerId, $.from));
+
+const lockThreads = unprepared('customers.lock_merged_conversations', ($: Params<Merge>) =>
+  rowsInOrder(conversations, threadsOfFrom($), isFirstThread).for('no key update'),
+);
+const lockOpportunities = unprepared('customers.lock_merged_opportunities', ($: Params<Merge>) =>
+  rowsInOrder(opportunities, opportunitiesOfFrom($)).for('no key update'),
+);
 
 /** Whoever names one of the customers waits: see the trigger `follow_merge`. */
-const lockCustomersStatement = unprepared('customers.lock_merged', ($: Params<Merge>) => {
+const lockCustomers = unprepared('customers.lock_merged', ($: Params<Merge>) => {
   const isOne = or(sql`${customers.id} in (${$.id}, ${$.from})`, eq(customers.mergedInto, $.from));
   return rowsInOrder(customers, and(ofOrganization(customers, $), isOne)).for('update');
 });
 
-const fromStatement = unprepared('customers.merge_from', ($: Params<Merge>) =>
+const stateOfFrom = unprepared('customers.merge_from', ($: Params<Merge>) =>
   qb
     .select(
       columns({
@@ -78,7 +76,7 @@ const fromStatement = unprepared('customers.merge_from', ($: Params<Merge>) =>
 );
 
 /** Includes customers merged into it earlier: `merged_into` always names the active customer. */
-const archiveStatement = unprepared('customers.archive_merged', ($: Params<Merge>) => {
+const archiveFrom = unprepared('customers.archive_merged', ($: Params<Merge>) => {
   const { id, mergedInto, archivedAt } = customers;
   return qb
     .update(customers)
@@ -107,7 +105,7 @@ const merged = Object.entries(customerColumns).map(
 );
 
 /** With a subselect: Citus accepts no function of a column in `set` that is not immutable, such as `concat`. */
-const mergeStatement = unprepared(
+const merge = unprepared(
   'customers.merge',
   ($: Params<Merge>): SQL<typeof CUSTOMER_BOUNDS> => sql`
     update ${customers} set (${columnList(customerColumns)}) = (
@@ -116,6 +114,19 @@ const mergeStatement = unprepared(
     where ${isVisible(activeCustomers, $)}
     returning cardinality(${customers.contactKeys}) as contacts, cardinality(${customers.tags}) as tags,
       coalesce(char_length(${customers.summary}), 0) as summary`,
+);
+
+const moveThreads = unprepared('customers.merge_conversations', ($: Params<Merge>) =>
+  qb
+    .update(conversations)
+    .set({ customerId: sql`${$.id}` })
+    .where(threadsOfFrom($)),
+);
+const moveOpportunities = unprepared('customers.merge_opportunities', ($: Params<Merge>) =>
+  qb
+    .update(opportunities)
+    .set({ customerId: sql`${$.id}` })
+    .where(opportunitiesOfFrom($)),
 );
 
 /** @throws VALIDATION_FAILED naming the limits that the merged customer would exceed */
@@ -131,31 +142,6 @@ function checkBounds(merged: typeof CUSTOMER_BOUNDS): void {
   );
 }
 
-async function merge(within: OrganizationScope, id: string, from: string): Promise<Json<CustomerRecord>> {
-  const { db, organizationId } = within;
-  const both = { organizationId, id, from };
-  if (id.toLowerCase() === from.toLowerCase()) throw invalid('body.from', 'must be another customer');
-  if (isId(id)) {
-    for (const { lock } of ofFrom) await db.write(lock, both);
-    await db.write(lockCustomersStatement, both);
-  }
-  const customer = await customerRecordStatements.get(within, id);
-  const [state] = await db.read(fromStatement, both);
-  if (state?.isMerged) return customer;
-  if (!state?.isMergeable)
-    throw invalid('body.from', 'must be a customer that was neither merged nor erased');
-
-  await db.write(archiveStatement, both);
-  const [bounded] = await db.write(mergeStatement, both);
-  if (!bounded) {
-    const { contacts } = parseJson(await getCustomerRecord(within, from));
-    return rejectTaken(within, id, contacts.map(keyOfContact), 'from.contacts');
-  }
-  checkBounds(bounded);
-  for (const { move } of ofFrom) await db.write(move, both);
-  return customerRecordStatements.get(within, id);
-}
-
 /**
  * Merges the customer `from`, archived or not, into the customer, all or nothing. Repeating it changes nothing. Locks are taken in the
  * order of src/db/README.md.
@@ -164,6 +150,31 @@ async function merge(within: OrganizationScope, id: string, from: string): Promi
 export const mergeCustomer = (
   scope: OrganizationScope,
   id: string,
-  { from }: CustomerMerge,
+  { from }: z.infer<typeof CustomerMerge>,
 ): Promise<Json<CustomerRecord>> =>
-  inTransaction(scope, (within) => merge(within, id, from), { timeoutMs: TIMEOUT_MS });
+  inTransaction(
+    scope,
+    async (within) => {
+      const { db, organizationId } = within;
+      const both = { organizationId, id, from };
+      if (id.toLowerCase() === from.toLowerCase()) throw invalid('body.from', 'must be another customer');
+      if (isId(id))
+        for (const lock of [lockThreads, lockOpportunities, lockCustomers]) await db.write(lock, both);
+      const customer = await customerRecordStatements.get(within, id);
+      const [state] = await db.read(stateOfFrom, both);
+      if (state?.isMerged) return customer;
+      if (!state?.isMergeable)
+        throw invalid('body.from', 'must be a customer that was neither merged nor erased');
+
+      await db.write(archiveFrom, both);
+      const [bounded] = await db.write(merge, both);
+      if (!bounded) {
+        const { contacts } = parseJson(await getCustomerRecord(within, from));
+        return rejectTaken(within, id, contacts.map(keyOfContact), 'from.contacts');
+      }
+      checkBounds(bounded);
+      for (const move of [moveThreads, moveOpportunities]) await db.write(move, both);
+      return customerRecordStatements.get(within, id);
+    },
+    { timeoutMs: TIMEOUT_MS },
+  );

@@ -27,7 +27,6 @@ import { OpportunityRecord } from '../opportunities/schema.ts';
 import { listAttachmentsIncludingArchived } from '../quotes/attachments.repository.ts';
 import { quoteRecordView } from '../quotes/repository.ts';
 import { QuoteAttachment, QuoteRecord } from '../quotes/schema.ts';
-import { sameContacts } from './schema.ts';
 import {
   chainsOf,
   findPerson,
@@ -36,7 +35,8 @@ import {
   opportunitiesOf,
   type Person,
   quotesOf,
-} from './ties.repository.ts';
+  sameContacts,
+} from './person.ts';
 
 /** Everything known of a person, read page by page while it is sent. */
 
@@ -64,7 +64,7 @@ export const CustomerExport = z
           .meta({ id: 'ExportedConversation' }),
       )
       .describe('One for each thread, including every thread of a chain.'),
-    sameContacts: sameContacts(),
+    sameContacts,
   })
   .meta({ id: 'CustomerExport' });
 
@@ -86,18 +86,18 @@ const pageOf = <T>({ table, fields }: View<T>, tied: SQL | undefined, $: Params<
     .orderBy(table.id)
     .limit($.limit);
 
-const opportunitiesStatement = unprepared('customers.export_opportunities', ($: Params<Page>) =>
+const opportunityPages = unprepared('customers.export_opportunities', ($: Params<Page>) =>
   pageOf(opportunityRecordView, opportunitiesOf($), $),
 );
 
-const quotesStatement = unprepared('customers.export_quotes', ($: Params<Page>) =>
+const quotePages = unprepared('customers.export_quotes', ($: Params<Page>) =>
   pageOf(quoteRecordView, quotesOf($), $),
 );
 
 /** The transcript has the last message. */
 const { lastMessage: _, ...threadFields } = conversationRecordView.fields;
 
-const threadsStatement = unprepared('customers.export_threads', ($: Params<Page>) =>
+const threadPages = unprepared('customers.export_threads', ($: Params<Page>) =>
   pageOf({ ...conversationRecordView, fields: threadFields }, and(chainsOf($), isTied($)), $),
 );
 
@@ -114,7 +114,7 @@ type MessageItem = { body: Json<object>; createdAt: string; arrival: string };
 /** The reverse of the transcript index. */
 const OLDEST = sql`order by created_at nulls first, arrival nulls first`;
 
-const messagesStatement = unprepared(
+const messagePages = unprepared(
   'customers.export_messages',
   ($: Params<MessagePage>): SQL<MessageItem> => sql`
     select message.arrival, ${isoTime(sql`message.created_at`)} as "createdAt", ${jsonRow(messageRecordFields)} as body
@@ -174,7 +174,7 @@ async function* parts(
     pages(MESSAGES, (last?: MessageItem) => {
       const { createdAt = '-infinity', arrival: after = '0' } = last ?? {};
       const limit = MESSAGES;
-      return db.read(messagesStatement, { organizationId, conversationId, createdAt, after, limit });
+      return db.read(messagePages, { organizationId, conversationId, createdAt, after, limit });
     });
   const withAttachments = async ({ id, body }: Item): Promise<Buffer> => {
     const attachments = await listAttachmentsIncludingArchived(scope, id, links);
@@ -182,12 +182,12 @@ async function* parts(
   };
 
   yield `{"exportedAt":"${new Date(await databaseNow(db)).toISOString()}","customer":${customer},"mergedCustomers":[${others.join()}],"opportunities":[`;
-  yield* entries(tied(opportunitiesStatement), ({ body }) => body);
+  yield* entries(tied(opportunityPages), ({ body }) => body);
   yield '],"quotes":[';
-  yield* entries(tied(quotesStatement), withAttachments);
+  yield* entries(tied(quotePages), withAttachments);
   yield '],"conversations":[';
   let comma = '';
-  for await (const page of tied(threadsStatement))
+  for await (const page of tied(threadPages))
     for (const { id, body } of page) {
       yield `${comma}${open(body)},"messages":[`;
       yield* entries(messagesOf(id), (message) => message.body);

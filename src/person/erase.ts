@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { and, eq, getTableName, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableName, or, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { alias, type PgColumn, type PgTable } from 'drizzle-orm/pg-core';
+import { z } from 'zod';
+import { dateTime, recordId } from '../contract/fields.ts';
 import { customerColumns } from '../customers/repository.ts';
 import {
   channelMessages,
@@ -30,7 +32,6 @@ import {
   unprepared,
   whatsappMessages,
 } from '../db/index.ts';
-import type { ErasedCounts, ErasedCustomer } from './schema.ts';
 import {
   chainsOf,
   findPerson,
@@ -39,23 +40,47 @@ import {
   opportunitiesOf,
   type Person,
   quotesOf,
-} from './ties.repository.ts';
+  sameContacts,
+} from './person.ts';
 
 /**
  * Erases the texts of a person and of everything tied to it. Ids, timestamps, amounts, states and counts
  * stay, so that reports stay the same. Triggers update derived data.
  */
 
+const count = (meaning: string) => z.int().describe(meaning);
+
+export const ErasedCounts = z
+  .object({
+    contacts: count('Contacts of the customer.'),
+    conversations: count('Threads whose contact and contact name were erased.'),
+    messages: count('Messages whose content and sender were erased.'),
+    opportunities: count('Opportunities whose title, short reference and destination were erased.'),
+    quotes: count('Quotes whose title and destination were erased.'),
+    attachments: count('Attachments of quotes, with their files.'),
+  })
+  .meta({ id: 'ErasedCounts' });
+
+export const ErasedCustomer = z
+  .object({
+    id: recordId(),
+    erasedAt: dateTime().describe('When the content was first erased.'),
+    erased: ErasedCounts.describe('The number of erased records, by kind.'),
+    sameContacts,
+  })
+  .meta({ id: 'ErasedCustomer' });
+type ErasedCustomer = z.infer<typeof ErasedCustomer>;
+
 /** A person of 100,000 messages and 10,000 conversations takes some seconds. */
 const TIMEOUT_MS = 60_000;
 
 /** No chain gets another thread meanwhile. */
-const lockChainsStatement = unprepared('customers.lock_chains', ($: Params<Person>) =>
+const lockChains = unprepared('customers.lock_chains', ($: Params<Person>) =>
   rowsInOrder(conversations, and(chainsOf($), isFirstThread)).for('no key update'),
 );
 
 /** With the newest thread of each chain, which lists show. */
-const lockThreadsStatement = unprepared('customers.lock_threads', ($: Params<Person>) =>
+const lockThreads = unprepared('customers.lock_threads', ($: Params<Person>) =>
   qb
     .select(columns({ id: conversations.id, isTied: isTied($) }))
     .from(conversations)
@@ -64,17 +89,17 @@ const lockThreadsStatement = unprepared('customers.lock_threads', ($: Params<Per
     .for('no key update'),
 );
 
-const lockOpportunitiesStatement = unprepared('customers.lock_opportunities', ($: Params<Person>) =>
+const lockOpportunities = unprepared('customers.lock_opportunities', ($: Params<Person>) =>
   rowsInOrder(opportunities, opportunitiesOf($)).for('no key update'),
 );
 
 /** Whoever names one of the customers waits: see the trigger `follow_merge`. */
-const lockCustomersStatement = unprepared('customers.lock_records', ($: Params<Ids>) =>
+const lockCustomers = unprepared('customers.lock_records', ($: Params<Ids>) =>
   rowsInOrder(customers, keyIn(customers, $)).for('update'),
 );
 
 /** A provider's id of a message identifies the person at the provider. */
-function defineErase(table: typeof whatsappMessages | typeof channelMessages, ...personal: PgColumn[]) {
+function messagesIn(table: typeof whatsappMessages | typeof channelMessages, ...personal: PgColumn[]) {
   const name = getTableName(table);
   const texts = [table.senderName, ...personal];
   const list = (each: (column: PgColumn) => SQL, separator: SQL) => sql.join(texts.map(each), separator);
@@ -102,14 +127,14 @@ function defineErase(table: typeof whatsappMessages | typeof channelMessages, ..
 }
 
 const messages = [
-  defineErase(whatsappMessages, whatsappMessages.providerMessageId, whatsappMessages.templateName),
-  defineErase(channelMessages, channelMessages.externalId, channelMessages.subject),
+  messagesIn(whatsappMessages, whatsappMessages.providerMessageId, whatsappMessages.templateName),
+  messagesIn(channelMessages, channelMessages.externalId, channelMessages.subject),
 ];
 
 const thread = alias(conversations, 'thread');
 
 /** Whoever reads `updatedSince` sees the chains of these threads: any other change of a row moves `updated_at`. */
-const touchThreadsStatement = unprepared('customers.touch_threads', ($: Params<Ids>) => {
+const touchThreads = unprepared('customers.touch_threads', ($: Params<Ids>) => {
   const chains = qb
     .select(columns({ chainId: thread.chainId }))
     .from(thread)
@@ -126,41 +151,32 @@ const touchThreadsStatement = unprepared('customers.touch_threads', ($: Params<I
     );
 });
 
-/** A trigger drops the update of a record without texts, which is not counted. */
-const counted = (update: { getSQL: () => SQL }) =>
-  sql<{ count: number }>`with erased as (${update.getSQL()}) select count(*)::int as count from erased`;
+const ROW = { row: sql`1` };
 
-const ERASED = { row: sql`1` };
+/** A trigger drops the update of a record without texts, which is not counted. */
+const counted = (update: { returning: (fields: typeof ROW) => SQLWrapper }) =>
+  sql<{ count: number }>`with erased as (${update.returning(ROW).getSQL()})
+    select count(*)::int as count from erased`;
 
 /** Whose conversation it was stays: what arrives later can be erased too. */
-const eraseThreadsStatement = unprepared('customers.erase_threads', ($: Params<RecordKey & Ids>) => {
+const eraseThreads = unprepared('customers.erase_threads', ($: Params<RecordKey & Ids>) => {
   const customerId = sql`coalesce(${conversations.customerId}, ${$.id})`;
-  return counted(
-    qb
-      .update(conversations)
-      .set({ contact: '', contactName: null, contactKey: null, customerId })
-      .where(keyIn(conversations, $))
-      .returning(ERASED),
-  );
+  const erased = { contact: '', contactName: null, contactKey: null, customerId };
+  return counted(qb.update(conversations).set(erased).where(keyIn(conversations, $)));
 });
 
 /** A check-in date is free text; only a date stays. */
-const eraseOpportunitiesStatement = unprepared('customers.erase_opportunities', ($: Params<Person>) => {
+const eraseOpportunities = unprepared('customers.erase_opportunities', ($: Params<Person>) => {
   const checkInDate = sql`substring(${opportunities.checkInDate} from '^\\d{4}-\\d\\d-\\d\\d')`;
-  return counted(
-    qb
-      .update(opportunities)
-      .set({ title: null, shortRef: null, destination: null, checkInDate })
-      .where(opportunitiesOf($))
-      .returning(ERASED),
-  );
+  const erased = { title: null, shortRef: null, destination: null, checkInDate };
+  return counted(qb.update(opportunities).set(erased).where(opportunitiesOf($)));
 });
 
-const eraseQuotesStatement = unprepared('customers.erase_quotes', ($: Params<Person>) =>
-  counted(qb.update(quotes).set({ title: '', destination: null }).where(quotesOf($)).returning(ERASED)),
+const eraseQuotes = unprepared('customers.erase_quotes', ($: Params<Person>) =>
+  counted(qb.update(quotes).set({ title: '', destination: null }).where(quotesOf($))),
 );
 
-const eraseAttachmentsStatement = unprepared('customers.erase_attachments', ($: Params<Person>) => {
+const eraseAttachments = unprepared('customers.erase_attachments', ($: Params<Person>) => {
   const ofQuotes = qb
     .select(columns({ id: quotes.id }))
     .from(quotes)
@@ -173,19 +189,17 @@ const eraseAttachmentsStatement = unprepared('customers.erase_attachments', ($: 
 
 const cleared = Object.fromEntries(Object.keys(customerColumns).map((field) => [field, sql`default`]));
 
-const eraseCustomersStatement = unprepared('customers.erase', ($: Params<Ids>) =>
+const eraseCustomers = unprepared('customers.erase', ($: Params<Ids>) =>
   qb
     .update(customers)
     .set({ ...cleared, archivedAt: sql`least(${customers.archivedAt}, now())` })
     .where(keyIn(customers, $)),
 );
 
-type Erasure = Ids & { erased: string; sameContacts: readonly string[] };
-
 /** The first erasure keeps its counts. */
-const saveErasureStatement = unprepared(
+const saveErasure = unprepared(
   'customers.save_erasure',
-  ($: Params<Erasure>) => sql`
+  ($: Params<Ids & { erased: string; sameContacts: readonly string[] }>) => sql`
     insert into ${erasures} (organization_id, customer_id, erased, same_contacts)
     select ${$.organizationId}::uuid, id, ${$.erased}::json, ${$.sameContacts}::uuid[] from unnest(${$.ids}::uuid[]) id
     on conflict (organization_id, customer_id) do update
@@ -194,7 +208,7 @@ const saveErasureStatement = unprepared(
 
 const done = alias(erasures, 'done');
 
-const erasureStatement = unprepared('customers.erasure', ($: Params<RecordKey>) => {
+const savedErasure = unprepared('customers.erasure', ($: Params<RecordKey>) => {
   const sameContacts = sql`array(select other from unnest(${erasures.sameContacts}) as other
     where not exists (select from ${erasures} as ${done} where ${ofOrganization(done, $)}
       and ${done.customerId} = other) order by other)`;
@@ -205,25 +219,25 @@ const erasureStatement = unprepared('customers.erasure', ($: Params<RecordKey>) 
     .where(and(ofOrganization(erasures, $), eq(erasures.customerId, $.id)));
 });
 
-/** The erasure, and the ids of the erased attachments: the caller removes their files. */
-export type Erased = { erasure: Json<ErasedCustomer>; attachments: string[] };
-
 /**
  * Erases the customer and everybody merged into it, all or nothing. Locks are taken in the order of src/db/README.md.
- * @returns what the first erasure erased
+ * @returns what the first erasure erased, and the ids of the attachments of this one: the caller removes their files
  * @throws CUSTOMER_NOT_FOUND
  */
-export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Erased> =>
+export const eraseCustomer = (
+  scope: OrganizationScope,
+  id: string,
+): Promise<{ erasure: Json<ErasedCustomer>; attachments: string[] }> =>
   inTransaction(
     scope,
     async (within) => {
       const { db, organizationId } = within;
       const person = await findPerson(within, id);
-      await db.write(lockChainsStatement, person);
-      const locked = await db.write(lockThreadsStatement, person);
-      await db.write(lockOpportunitiesStatement, person);
       const records = { organizationId, ids: person.customers };
-      await db.write(lockCustomersStatement, records);
+      await db.write(lockChains, person);
+      const locked = await db.write(lockThreads, person);
+      await db.write(lockOpportunities, person);
+      await db.write(lockCustomers, records);
       if (!isDeepStrictEqual(await findPerson(within, id), person))
         throw new LostRace('The person was changed by somebody else.');
 
@@ -233,15 +247,15 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Era
         await db.write(lock, threads);
         spoken.push(...(await db.write(erase, threads)));
       }
-      await db.write(touchThreadsStatement, { organizationId, ids: spoken.map(({ id }) => id) });
-      const [erasedThreads] = await db.write(eraseThreadsStatement, { ...threads, id: person.id });
-      const [erasedOpportunities] = await db.write(eraseOpportunitiesStatement, person);
-      const [erasedQuotes] = await db.write(eraseQuotesStatement, person);
-      const attachments = await db.write(eraseAttachmentsStatement, person);
+      await db.write(touchThreads, { organizationId, ids: spoken.map(({ id }) => id) });
+      const [erasedThreads] = await db.write(eraseThreads, { ...threads, id: person.id });
+      const [erasedOpportunities] = await db.write(eraseOpportunities, person);
+      const [erasedQuotes] = await db.write(eraseQuotes, person);
+      const attachments = await db.write(eraseAttachments, person);
       const sameContacts = await findSameContacts(within, person);
-      await db.write(eraseCustomersStatement, records);
+      await db.write(eraseCustomers, records);
 
-      const erased: ErasedCounts = {
+      const erased: z.infer<typeof ErasedCounts> = {
         contacts: person.contactKeys.length,
         conversations: erasedThreads?.count ?? 0,
         messages: spoken.reduce((sum, { count }) => sum + count, 0),
@@ -249,10 +263,10 @@ export const eraseCustomer = (scope: OrganizationScope, id: string): Promise<Era
         quotes: erasedQuotes?.count ?? 0,
         attachments: attachments.length,
       };
-      await db.write(saveErasureStatement, { ...records, erased: JSON.stringify(erased), sameContacts });
-      const [erasure] = await db.read(erasureStatement, { organizationId, id });
-      if (!erasure) throw new Error('An erasure was saved and is not there.');
-      return { erasure: erasure.body, attachments: attachments.map(({ id }) => id) };
+      await db.write(saveErasure, { ...records, erased: JSON.stringify(erased), sameContacts });
+      const [saved] = await db.read(savedErasure, { organizationId, id });
+      if (!saved) throw new Error('An erasure was saved and is not there.');
+      return { erasure: saved.body, attachments: attachments.map(({ id }) => id) };
     },
     { timeoutMs: TIMEOUT_MS },
   );
