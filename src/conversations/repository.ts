@@ -1,10 +1,11 @@
-import { isNull, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { searchedTexts } from '../../rules/contact-key.ts';
 import { contactKeysIn, containsText } from '../customers/contacts.repository.ts';
-import { survivor } from '../customers/repository.ts';
+import { survivorOf } from '../customers/repository.ts';
 import {
   before,
+  byId,
   channelMessages,
   conversations,
   customerName,
@@ -12,7 +13,6 @@ import {
   defineList,
   equals,
   fieldsOf,
-  idsOf,
   isoTime,
   named,
   newestFirst,
@@ -78,7 +78,7 @@ export const conversationRecordView = {
   fields: fieldsOf(ConversationRecord, conversations, { ...derived, lastMessage }),
 };
 
-const ofCustomer = (customer: SQL): SQL => sql`${conversations.chainId} in (
+const ofCustomer = (customer: Placeholder | SQL): SQL => sql`${conversations.chainId} in (
   select ${thread.chainId} from ${conversations} as ${thread}
   where ${ofOrganization(thread)} and ${thread.customerId} = ${customer})`;
 
@@ -99,12 +99,7 @@ const conversationLists = {
             and ${thread.channel} = sent.type offset 0) found))`,
       value: contactKeysIn,
     },
-    customerId: { where: ($: Placeholder) => ofCustomer(survivor.one($)), value: idsOf },
-    customerId_none: { where: () => isNull(conversations.customerId) },
-    customerId_several: {
-      where: ($: Placeholder) => ofCustomer(survivor.several($)),
-      isPlannedEachTime: true,
-    },
+    ...byId('customerId', conversations.customerId, survivorOf, ofCustomer),
     updatedSince: { ...since(conversations.updatedAt), isPlannedEachTime: true },
     updatedBefore: { ...before(conversations.updatedAt), isPlannedEachTime: true },
     query: {

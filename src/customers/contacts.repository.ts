@@ -25,6 +25,7 @@ import {
   prepared,
   type RecordKey,
   rowsInOrder,
+  search,
   searchableCustomers,
 } from '../db/index.ts';
 import type { ContactInput, CustomerContact } from './schema.ts';
@@ -58,7 +59,7 @@ export const containsText = (column: SQL | PgColumn, texts: Placeholder): SQL =>
   sql`(${column} like contains_pattern((${texts}::text[])[1]) or ${column} like contains_pattern((${texts}::text[])[2]))`;
 
 /** Text in the search document. One condition instead of two: planning takes a fifth less. */
-export const search = {
+export const customerQuery = {
   query: {
     ...contains(activeCustomers.searchedText, searchableCustomers.search),
     value: (sent: string) => {
@@ -66,11 +67,7 @@ export const search = {
       return new Set(texts).size === 1 ? sent : texts;
     },
   },
-  query_several: {
-    ...contains(activeCustomers.searchedText, searchableCustomers.search),
-    where: ($: Placeholder) => containsText(activeCustomers.searchedText, $),
-    inDocuments: ($: Placeholder) => containsText(searchableCustomers.search, $),
-  },
+  query_several: search(containsText)(activeCustomers.searchedText, searchableCustomers.search),
 };
 
 /** A contact key with its type, as in `customers.contact_keys`: `email ana@example.com`. */

@@ -43,11 +43,11 @@ import {
   claimContacts,
   contactColumns,
   contactKeysIn,
+  customerQuery,
   keyOfContact,
   lockUnlinkedThreads,
   ofContacts,
   rejectTaken,
-  search,
 } from './contacts.repository.ts';
 import {
   type ArchivedCustomer,
@@ -85,25 +85,18 @@ export const customerColumns = {
 };
 
 /** A merged customer stands for the one that it was merged into. */
-const survivorOf = (
+export const survivorOf = (
   id: Placeholder | SQL,
 ): SQL => sql`coalesce((select ${customers.mergedInto} from ${customers}
   where ${ofOrganization(customers)} and ${customers.id} = ${id}), ${id}::uuid)`;
 
-/** For `byId`. */
-export const survivor = {
-  one: survivorOf,
-  several: (ids: Placeholder): SQL =>
-    sql`any(array(select ${survivorOf(sql`sent.id`)} from unnest(${ids}::uuid[]) as sent(id)))`,
-};
-
-const successor = alias(customers, 'survivor');
+const survivor = alias(customers, 'survivor');
 
 const mergedStatement = prepared('customers.merged_into', ($: Params<RecordKey>) =>
   qb
-    .select(columns({ mergedInto: successor.id, isActive: sql<boolean>`${successor.archivedAt} is null` }))
+    .select(columns({ mergedInto: survivor.id, isActive: sql<boolean>`${survivor.archivedAt} is null` }))
     .from(customers)
-    .innerJoin(successor, keyIs(successor, { organizationId: $.organizationId, id: customers.mergedInto }))
+    .innerJoin(survivor, keyIs(survivor, { organizationId: $.organizationId, id: customers.mergedInto }))
     .where(keyIs(customers, $)),
 );
 
@@ -127,7 +120,7 @@ const lists = {
   order: newestFirst(customers, customers.updatedAt),
   filters: {
     ...changeFilters(activeCustomers),
-    ...search,
+    ...customerQuery,
     contact: ofContacts,
     tag: hasEntry(customers.tags, searchableCustomers.tags),
   },

@@ -1,5 +1,5 @@
 import { type Placeholder, sql } from 'drizzle-orm';
-import { survivor } from '../customers/repository.ts';
+import { survivorOf } from '../customers/repository.ts';
 import {
   activeCustomers,
   activeMembers,
@@ -57,7 +57,7 @@ export const opportunityView = {
 
 const filters = {
   ...changeFilters(activeOpportunities),
-  ...byId('customerId', opportunities.customerId, survivor),
+  ...byId('customerId', opportunities.customerId, survivorOf),
   ...byId('sellerMemberId', opportunities.sellerMemberId),
   ...byId('stageId', opportunities.stageId),
   query: contains(activeOpportunities.searchedText, searchableOpportunities.search),

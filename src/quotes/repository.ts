@@ -1,7 +1,7 @@
 import { and, eq, not, type Placeholder, sql } from 'drizzle-orm';
 import { randomBase62 } from '../contract/base62.ts';
 import { ApiError, invalid } from '../contract/errors.ts';
-import { survivor } from '../customers/repository.ts';
+import { survivorOf } from '../customers/repository.ts';
 import {
   activeOpportunities,
   activeQuotes,
@@ -64,7 +64,7 @@ const quoteLists = {
   order: newestFirst(quotes, quotes.updatedAt),
   filters: {
     ...changeFilters(activeQuotes),
-    ...byId('customerId', quotes.customerId, survivor),
+    ...byId('customerId', quotes.customerId, survivorOf),
     ...byId('opportunityId', quotes.opportunityId),
     opened: { where: ($: Placeholder) => sql`(${quotes.openCount} > 0) = ${$}::boolean` },
     query: contains(activeQuotes.searchedText, searchableQuotes.search),

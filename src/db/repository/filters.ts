@@ -3,13 +3,13 @@ import { type PgColumn, PgUUID } from 'drizzle-orm/pg-core';
 import { idOrNull, isId } from '../sql/ids.ts';
 import type { Resource } from '../tables/resource.ts';
 
-/** A condition on columns; `$` is the value of the request. */
-type Condition = ($: Placeholder) => SQL;
+type Id = Placeholder | SQL;
 
 export type Filter = {
-  where: Condition;
+  /** A condition on columns; `$` is the value of the request. */
+  where: ($: Placeholder) => SQL;
   /** The same condition on the copies in the search documents. */
-  inDocuments?: Condition | undefined;
+  inDocuments?: (($: Placeholder) => SQL) | undefined;
   /** Converts the text of a request: null for none, an array for several. */
   value?: ((sent: string, query: Readonly<Record<string, unknown>>) => unknown) | undefined;
   /** Found by an index of the search documents, which has no order. */
@@ -33,44 +33,50 @@ export const equals = (column: PgColumn, copy?: PgColumn): Filter => ({
 export const since = (column: PgColumn): Filter => ({ where: ($) => sql`${column} >= ${$}::timestamptz` });
 export const before = (column: PgColumn): Filter => ({ where: ($) => sql`${column} < ${$}::timestamptz` });
 
-/** A text in the search document, or in that of an archived record, which has none. */
-export const contains = (text: SQL, copy: PgColumn): Filter => ({
-  where: ($) => sql`${text} like contains_pattern(${$})`,
-  inDocuments: ($) => sql`${copy} like contains_pattern(${$})`,
-  isSearch: true,
-  isPlannedEachTime: true,
-});
+/** A condition on a text in the search documents, or on that of an archived record, which has none. */
+export const search =
+  (condition: (text: SQL | PgColumn, $: Placeholder) => SQL) =>
+  (text: SQL | PgColumn, copy: PgColumn): Filter => ({
+    where: ($) => condition(text, $),
+    inDocuments: ($) => condition(copy, $),
+    isSearch: true,
+    isPlannedEachTime: true,
+  });
 
-export const hasEntry = (column: PgColumn, copy: PgColumn): Filter => ({
-  where: ($) => sql`${column} @> array[${$}]::text[]`,
-  inDocuments: ($) => sql`${copy} @> array[${$}]::text[]`,
-  isSearch: true,
-  isPlannedEachTime: true,
-});
+export const contains = search((text, $) => sql`${text} like contains_pattern(${$})`);
+export const hasEntry = search((column, $) => sql`${column} @> array[${$}]::text[]`);
 
 /** Null for `null`, else one id or several. An entry that is no id finds nothing. */
-export function idsOf(list: string): string | string[] | null {
+function idsOf(list: string): string | string[] | null {
   const entries = list.split(',').map((entry) => entry.trim());
   const [id, ...others] = entries.filter(isId);
   if (id === undefined) return entries.join() === 'null' ? null : [];
   return others.length === 0 ? id : [id, ...others];
 }
 
-const asSent = { one: ($: Placeholder) => sql`${$}`, several: ($: Placeholder) => sql`any(${$}::uuid[])` };
-
-/** A filter by one id, by several, or by `null` for none: each has a statement of its own, planned for what it finds. */
-export function byId<Name extends string>(name: Name, column: PgColumn, { one, several } = asSent) {
+/**
+ * A filter by one id, by several, or by `null` for none: each has a statement of its own, planned for what it finds.
+ * @param survivorOf the id that a sent one means, after a merge
+ */
+export function byId<Name extends string>(
+  name: Name,
+  column: PgColumn,
+  survivorOf?: (id: Id) => SQL,
+  condition = (id: Id): SQL => sql`${column} = ${id}`,
+) {
+  const survivors = (ids: Id) =>
+    survivorOf && sql`array(select ${survivorOf(sql`sent.id`)} from unnest(${ids}::uuid[]) as sent(id))`;
+  const any = (ids: Id) => sql`any(${survivors(ids) ?? sql`${ids}::uuid[]`})`;
   const filters: Filters = {
-    [name]: { where: ($) => sql`${column} = ${one($)}`, value: idsOf },
+    [name]: { where: ($) => condition(survivorOf?.($) ?? $), value: idsOf },
     [`${name}_none`]: { where: () => isNull(column) },
-    [`${name}_several`]: { where: ($) => sql`${column} = ${several($)}`, isPlannedEachTime: true },
+    [`${name}_several`]: { where: ($) => condition(any($)), isPlannedEachTime: true },
   };
   return filters as Record<Name | `${Name}_none` | `${Name}_several`, Filter>;
 }
 
 // Not `any(ids)`: for a few ids, PostgreSQL would plan at each run, which takes three times as long. For 100 it makes no difference.
-const isListed = (id: PgColumn) => (ids: Placeholder) =>
-  sql`${id} = any(array(select unnest(${ids}::uuid[])))`;
+const isListed = (id: PgColumn) => (ids: Id) => sql`${id} = any(array(select unnest(${ids}::uuid[])))`;
 
 type Created = Resource & { table: { createdAt: PgColumn } };
 

@@ -36,34 +36,31 @@ export type ListOptions<Query extends z.ZodObject> = {
   archived?: { visible: SQL; order: SQL };
 };
 
-type Sent = Readonly<Record<string, unknown>>;
-
 /** The values of a request by the entries of its filters: `stageId=A,B` is the value of `stageId_several`. */
-export function valuesOf(filters: Filters, query: Sent): Record<string, unknown> {
-  const entries = Object.entries(filters).flatMap(([name, { value }]) => {
-    if (query[name] === undefined) return [];
+export function valuesOf(filters: Filters, query: Readonly<Record<string, unknown>>) {
+  const values: Record<string, unknown> = {};
+  for (const [name, { value }] of Object.entries(filters)) {
+    if (query[name] === undefined) continue;
     const bound = value ? value(String(query[name]), query) : query[name];
     const entry = bound === null ? `${name}_none` : Array.isArray(bound) ? `${name}_several` : name;
-    return [[entry in filters ? entry : name, bound]];
-  });
-  return Object.fromEntries(entries);
+    values[entry in filters ? entry : name] = bound;
+  }
+  return values;
 }
-
-type Rows = { from: TenantTable; where: SQL | undefined };
 
 /** The condition of these entries, and the rows that make the total. */
 export function matching(
   { table, visible, searchDocument: documents }: Pick<Resource, 'table' | 'visible' | 'searchDocument'>,
   filters: Filters,
   entries: readonly string[],
-): Rows & { counted: Rows } {
+) {
   const used = entries.flatMap((name) =>
     filters[name] ? [{ ...filters[name], $: sql.placeholder(name) }] : [],
   );
   const isHere = and(ofOrganization(table), visible);
   if (!documents || !used.some(({ isSearch }) => isSearch)) {
-    const rows = { from: table, where: and(isHere, ...used.map(({ where, $ }) => where($))) };
-    return { ...rows, counted: rows };
+    const where = and(isHere, ...used.map(({ where, $ }) => where($)));
+    return { where, counted: sql`${table} where ${where}` };
   }
   const isFound = and(ofOrganization(documents), ...used.map(({ inDocuments, $ }) => inDocuments?.($)));
   const found = qb
@@ -71,9 +68,10 @@ export function matching(
     .from(documents)
     .where(isFound);
   const others = used.filter(({ inDocuments }) => !inDocuments).map(({ where, $ }) => where($));
-  const rows = { from: table, where: and(isHere, ...others, inArray(table.id, found)) };
+  const where = and(isHere, ...others, inArray(table.id, found));
   // Only active records have search documents, so these can be counted instead.
-  return { ...rows, counted: others.length === 0 ? { from: documents, where: isFound } : rows };
+  const [from, isCounted] = others.length === 0 ? [documents, isFound] : [table, where];
+  return { where, counted: sql`${from} where ${isCounted}` };
 }
 
 /** The total that triggers keep in `live_counts`, if they keep one for these filters. */
@@ -109,52 +107,45 @@ export function defineList<T, Query extends z.ZodObject>(
 ) {
   const filters: Filters = options.filters;
 
-  const states = archived ? [[], ['archived']] : [[]];
-  const single = [[], ...Object.keys(filters).map((entry) => [entry])];
-  const listed = states.flatMap((state) => single.map((entries) => [...entries, ...state]));
+  const define = (entries: readonly string[]) => {
+    const ofArchived = { ...archived, isCounted: false, searchDocument: undefined };
+    const { fields, ...list } = { ...view, order, ...(entries.includes('archived') && ofArchived) };
+    const { table } = list;
+    const used = entries.flatMap((entry) => filters[entry] ?? []);
+    const isPlanned = used.some(({ isPlannedEachTime }) => isPlannedEachTime);
+    const compose = isPlanned ? unprepared : prepared;
+    const skips = entries.includes('offset');
+    const ofTotal = entries.filter((entry) => entry !== 'offset');
+    const { where, counted } = matching(list, filters, entries);
+    const count = keptTotal(list, ofTotal) ?? sql`select count(*) as total from ${counted}`;
+    const total = sql<{ total: string }>`${count}`;
 
-  const statementsFor = statementsBySet(
-    (entries) => {
-      const ofArchived = { ...archived, isCounted: false, searchDocument: undefined };
-      const { table, fields, ...state } = { ...view, order, ...(entries.includes('archived') && ofArchived) };
-      const used = entries.flatMap((entry) => filters[entry] ?? []);
-      const isPlanned = used.some(({ isPlannedEachTime }) => isPlannedEachTime);
-      const compose = isPlanned ? unprepared : prepared;
-      const skips = entries.includes('offset');
-      const ofTotal = entries.filter((entry) => entry !== 'offset');
-      const { where, counted } = matching({ table, ...state }, filters, entries);
-      const total =
-        keptTotal({ table, ...state }, ofTotal) ??
-        sql`select count(*) as total from ${counted.from} where ${counted.where}`;
-
-      // The SQL also has MAX_LIMIT as a constant, and a first page has no offset: with parameters alone, PostgreSQL would
-      // estimate a tenth of the table, and plan again at each run.
-      const page = (columns: SQL): SQL => sql`select * from (
-      select ${columns} from ${table} where ${where} order by ${state.order}
+    // The SQL also has MAX_LIMIT as a constant, and a first page has no offset: with parameters alone, PostgreSQL would
+    // estimate a tenth of the table, and plan again at each run.
+    const page = (columns: SQL): SQL => sql`select * from (
+      select ${columns} from ${table} where ${where} order by ${list.order}
       limit ${sql.raw(String(MAX_LIMIT))} ${skips ? sql`offset ${sql.placeholder('offset')}` : sql``}
     ) page limit ${sql.placeholder('limit')}`;
-      // Skipped and rejected rows cost an index-only scan.
-      const source =
-        skips || isPlanned
-          ? sql`${table} where ${ofOrganization(table)} and ${table.id} = any(array(${page(sql`${table.id}`)}))`
-          : sql`(${page(sql`*`)}) ${table}`;
-      // A page that is not full shows its total. Where the list is planned each time, the total may cost as much as the page.
-      const isFull = sql`row_number() over () = ${sql.placeholder('limit')}`;
-      const withTotal = isPlanned ? sql`` : sql`, case when ${isFull} then (${total}) end as total`;
+    // Skipped and rejected rows cost an index-only scan.
+    const source =
+      skips || isPlanned
+        ? sql`${table} where ${ofOrganization(table)} and ${table.id} = any(array(${page(sql`${table.id}`)}))`
+        : sql`(${page(sql`*`)}) ${table}`;
+    // A page that is not full shows its total. Where the list is planned each time, the total may cost as much as the page.
+    const isFull = sql`row_number() over () = ${sql.placeholder('limit')}`;
+    const withTotal = isPlanned ? sql`` : sql`, case when ${isFull} then (${total}) end as total`;
 
-      const pageSql = sql<PageRow>`select row_to_json(item) as body, extract(epoch from now())::int8 as "readAt"${withTotal}
-      from (select) clock left join (select ${selectList(fields)} from ${source} order by ${state.order}) item on true`;
-      const isShort = used.length === 1 && used[0]?.isShort === true;
-      return {
-        page: compose(nameOfParts([name, ...entries]), (_: Params<Values>) => pageSql, { isShort }),
-        total: compose(
-          nameOfParts([`${name}_total`, ...ofTotal]),
-          (_: Params<Values>) => sql<{ total: string }>`${total}`,
-        ),
-      };
-    },
-    [...listed, ['offset']],
-  );
+    const pageSql = sql<PageRow>`select row_to_json(item) as body, extract(epoch from now())::int8 as "readAt"${withTotal}
+      from (select) clock left join (select ${selectList(fields)} from ${source} order by ${list.order}) item on true`;
+    const isShort = used.length === 1 && used[0]?.isShort === true;
+    return {
+      page: compose(nameOfParts([name, ...entries]), (_: Params<Values>) => pageSql, { isShort }),
+      total: compose(nameOfParts([`${name}_total`, ...ofTotal]), (_: Params<Values>) => total),
+    };
+  };
+  const single = [[], ...Object.keys(filters).map((entry) => [entry])];
+  const ofArchived = archived ? single.map((entries) => [...entries, 'archived']) : [];
+  const statementsFor = statementsBySet(define, [...single, ...ofArchived, ['offset']]);
 
   return async (
     { db, organizationId }: OrganizationScope,
@@ -164,11 +155,8 @@ export function defineList<T, Query extends z.ZodObject>(
     if (limit > MAX_LIMIT) throw new RangeError(`${name} has pages of ${MAX_LIMIT} rows at most.`);
     const sent = valuesOf(filters, query);
     const values: Values = { ...sent, organizationId, limit, offset };
-    const statements = statementsFor([
-      ...Object.keys(sent),
-      ...(query.archived ? ['archived'] : []),
-      ...(offset > 0 ? ['offset'] : []),
-    ]);
+    const states = [query.archived ? 'archived' : [], offset > 0 ? 'offset' : []].flat();
+    const statements = statementsFor([...Object.keys(sent), ...states]);
 
     const rows = await db.read(statements.page, values);
     const records = rows.flatMap(({ body }) => body ?? []);
