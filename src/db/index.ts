@@ -20,4 +20,4 @@ export * from './sql/query.ts';
 export * from './sql/statement.ts';
 export * from './tables/index.ts';
 export * from './tables/owned.ts';
-export { type Resource, recordNotFound, type TenantTable } from './tables/resource.ts';
+export { type Resource, recordNotFound } from './tables/resource.ts';

@@ -50,7 +50,7 @@ import {
 
 const count = (meaning: string) => z.int().describe(meaning);
 
-export const ErasedCounts = z
+const ErasedCounts = z
   .object({
     contacts: count('Contacts of the customer.'),
     conversations: count('Threads whose contact and contact name were erased.'),
