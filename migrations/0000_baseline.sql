@@ -33,24 +33,22 @@ begin
   end if;
 end $$;
 
--- Adds to a total of a list. Each connection writes its own slot: concurrent creates do not wait for each other's commit.
-create function public.add_to_live_count(organization uuid, counted text, counted_value text, amount integer) returns void
-  language plpgsql as $$
-begin
-  insert into public.live_counts (organization_id, resource, value, slot, live)
-  values (organization, counted, counted_value, pg_backend_pid() % 16, amount)
-  on conflict (organization_id, resource, value, slot) do update set live = live_counts.live + excluded.live;
-end $$;
-
--- Moves a record from one value to another; the value of a record that is not in the list is null. The lower value is written
--- first, so that two connections with the same slot do not deadlock.
+-- Moves a record from one total of a list to another; the value of a record that is not in the list is null. Each connection writes
+-- its own slot, so that concurrent creates do not wait for each other's commit; the lower value is written first, so that two
+-- connections with the same slot do not deadlock.
 create function public.move_live_count(organization uuid, counted text, was text, becomes text) returns void
   language plpgsql as $$
 begin
   if was is not distinct from becomes then return; end if;
-  if becomes < was then perform public.add_to_live_count(organization, counted, becomes, 1); end if;
-  if was is not null then perform public.add_to_live_count(organization, counted, was, -1); end if;
-  if becomes >= was or was is null then perform public.add_to_live_count(organization, counted, becomes, 1); end if;
+  if was is null or becomes is null then
+    insert into public.live_counts (organization_id, resource, value, slot, live)
+    values (organization, counted, coalesce(was, becomes), pg_backend_pid() % 16, case when was is null then 1 else -1 end)
+    on conflict (organization_id, resource, value, slot) do update set live = live_counts.live + excluded.live;
+  else
+    insert into public.live_counts (organization_id, resource, value, slot, live)
+    select organization, counted, value, pg_backend_pid() % 16, amount from (values (was, -1), (becomes, 1)) as moved (value, amount) order by value
+    on conflict (organization_id, resource, value, slot) do update set live = live_counts.live + excluded.live;
+  end if;
 end $$;
 --> statement-breakpoint
 create table organizations (

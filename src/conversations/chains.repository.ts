@@ -47,7 +47,13 @@ const isOfOtherStore = sql`(${conversations.messageCount} > 0
 const isOtherThread = sql`(${conversations.id} is not null and coalesce(${sent('rotatedFrom')}, ${conversations.rotatedFrom}, ${NO_ID})
   <> coalesce(${conversations.rotatedFrom}, ${NO_ID}))`;
 
-const { put } = definePut(threadView, {
+/** A new thread has no message. `putConversation` and `updateConversation` read any other one. */
+const written: typeof threadView = {
+  ...threadView,
+  fields: { ...threadView.fields, lastMessage: sql`null` },
+};
+
+const { put } = definePut(written, {
   columns: {
     ...columnsOf(ConversationPut, conversations),
     contactKey: conversations.contactKey,
@@ -169,7 +175,8 @@ export async function putConversation(
     ? await writeNext(scope, thread, input, rotatedFrom)
     : await write(scope, thread, input, input);
   // The messages that a thread shows may be newer than the statement that waited for it.
-  return written.created ? written : { created: false, body: await getConversation(scope, id) };
+  const isNew = written.created && !rotatedFrom;
+  return isNew ? written : { ...written, body: await getConversation(scope, id) };
 }
 
 /** @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming what `putConversation` names */
@@ -183,6 +190,6 @@ export const updateConversation = (
     const { channel = stored.channel, contact = stored.contact } = input;
     const isSame = channel === stored.channel && contact === stored.contact;
     const customerId = isSame ? (stored.customerId ?? NO_ID) : null;
-    const { body } = await write(within, id.toLowerCase(), { ...stored, customerId, ...input }, input);
-    return body;
+    await write(within, id.toLowerCase(), { ...stored, customerId, ...input }, input);
+    return getConversation(within, id);
   });
