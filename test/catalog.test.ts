@@ -146,6 +146,18 @@ describe('variants in a PATCH of the dashboard', () => {
     expect((await patch({ destinations: ['Oaxaca'] })).body.variants).toEqual(created.variants);
   });
 
+  test('are the whole list in its order: those with an id keep what is not sent, others are new', async () => {
+    const { created, patch, read, ids } = await productWithVariants();
+    const [alta, , baja] = created.variants;
+    await patch({ variants: [{ id: ids[2] }, { label: 'Nueva' }, { id: ids[0], fromPrice: null }] });
+    const fresh = { id: expect.any(String), label: 'Nueva', status: 'active', fromPrice: null, includes: [] };
+    expect((await read()).variants).toEqual([
+      { ...baja, position: 0 },
+      expect.objectContaining({ ...fresh, position: 1 }),
+      { ...alta, position: 2, fromPrice: null },
+    ]);
+  });
+
   test('are rejected if one is of another product, repeated, or new without a label; each error is named', async () => {
     const { agency, created, patch, read, ids } = await productWithVariants();
     const other = await product(agency, { variants: [{ label: 'Otra' }] });

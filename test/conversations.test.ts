@@ -389,6 +389,30 @@ test('the chat of an archived customer stays its own; restored, its contacts hav
   expect((await agency.get(`/v1/conversations?customerId=${ana.id}`)).body.pagination.total).toBe(5);
 });
 
+test('a contact has the name of its latest conversation that has one, and none of another channel', async () => {
+  const agency = await service.agency();
+  const chat = { channel: 'web', contact: 'a' };
+  for (const contactName of ['Ana', 'Ana Peña', null]) await conversation(agency, { ...chat, contactName });
+  await conversation(agency, { channel: 'messenger', contact: 'a', contactName: 'Eva' });
+  const web = { identifierType: 'web', identifierValue: 'a' };
+  const named = async ({ id }: { id: string }) =>
+    (await agency.get(`/v1/customers/${id}`)).body.contacts.map(
+      ({ displayName }: { displayName: string }) => displayName,
+    );
+  const ana = await customer(agency, { contacts: [web] });
+  expect(await named(ana)).toEqual(['Ana Peña']);
+  await conversation(agency, { ...chat, channel: 'instagram', contactName: 'Otra' });
+  const { id } = await conversation(agency, { ...chat, contactName: 'Ana Sofía' });
+  expect(await named(ana)).toEqual(['Ana Sofía']);
+  await conversation(agency, { ...chat, contactName: 'Ana S.' }, id);
+  expect(await named(ana)).toEqual(['Ana S.']);
+  const others = [
+    { identifierType: 'messenger', identifierValue: 'a' },
+    { identifierType: 'instagram', identifierValue: 'b' },
+  ];
+  expect(await named(await customer(agency, { contacts: others }))).toEqual(['Eva', null]);
+});
+
 test('an inbox shows the newest message of each chain, and who handles it', async () => {
   const agency = await service.agency();
   const { get, patch } = dashboard.of(agency);
@@ -426,8 +450,10 @@ test('of messages with one timestamp in two threads of a chain, the one that arr
     const older = await conversation(agency, {});
     const newer = await conversation(agency, { rotatedFrom: older.id });
     const [first, last] = isOlderLast ? [newer, older] : [older, newer];
+    // The later it arrived, the smaller is its id.
+    const ids = [1, 2, 3, 4].map(() => randomUUID()).sort();
     for (const [index, { id }] of [first, last, first, last].entries())
-      await message(agency, id, { content: `${index}`, createdAt: '2026-10-01T10:00:00Z' });
+      await message(agency, id, { content: `${index}`, createdAt: '2026-10-01T10:00:00Z' }, ids.pop());
     const { data } = (await agency.get(`/v1/conversations/${older.id}/messages`)).body;
     expect(data.map(({ content }: { content: string }) => content)).toEqual(['0', '1', '2', '3']);
     const { body } = await dashboard.of(agency).get(`/conversations/${newer.id}`);

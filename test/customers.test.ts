@@ -136,6 +136,22 @@ describe('POST /v1/customers', () => {
 });
 
 describe('PATCH /v1/customers/{customerId}', () => {
+  test('contacts is the whole list in its order; a contact that stays keeps its id and name, in another spelling too', async () => {
+    const agency = await service.agency();
+    const chat = { channel: 'whatsapp', contact: '+525512345678' };
+    await conversation(agency, { ...chat, contactName: 'Ana' });
+    const ana = await customer(agency, { contacts: [contact('whatsapp', '+525512345678'), web('a')] });
+    const [number, visitor] = ana.contacts;
+    expect(number.displayName).toBe('Ana');
+    const patch = async (...contacts: object[]) =>
+      (await agency.patch(`/v1/customers/${ana.id}`, { contacts })).body.contacts;
+    const others = await patch(web('b'), web('a'), contact('whatsapp', '+52 (55) 1234-5678'));
+    expect(others).toEqual([{ ...visitor, id: expect.any(String), identifierValue: 'b' }, visitor, number]);
+    expect(await patch(contact('messenger', 'a'))).toMatchObject([{ identifierType: 'messenger' }]);
+    const [again] = await patch(web('a'));
+    expect(again.id).not.toBe(visitor.id);
+  });
+
   test('eight at once are applied one after another; the last response is what the next GET returns, ETag included', async () => {
     const agency = await service.agency();
     const { id } = await customer(agency, { contacts: [web('first')] });

@@ -193,7 +193,15 @@ test('after an erasure no table, file, log line or response has text of the pers
     reads.filter((name) => ofPerson.test(name) && !/totals$|dashboard\/v1\/quotes$/.test(name)),
   );
 
-  expect((await erase(agency, { id: customerId })).status).toBe(200);
+  const { body: counts } = await erase(agency, { id: customerId });
+  const erased = { contacts: 3, conversations: 3, messages: 3, opportunities: 2, quotes: 1, attachments: 1 };
+  expect(counts).toMatchObject({ id: customerId, erased, sameContacts: [] });
+  // What is no text of the person stays.
+  const kept = { checkInDate: '2027-01-15', budgetMax: 900, salesStage: 'qualified', customerId };
+  expect((await agency.get(`/v1/opportunities/${lead.id}`)).body).toMatchObject(kept);
+  expect((await agency.get('/v1/quotes')).body.data).toContainEqual(
+    expect.objectContaining({ id: offer.id, price: 1_450, openCount: 1, title: '' }),
+  );
 
   expect([...(await inDatabase(service, WORD))]).toEqual([]);
   expect(await inFiles(service.dataDir, WORD)).toEqual([]);

@@ -96,6 +96,21 @@ test('customerId of a merged customer finds what its survivor has, alone and in 
       expect(idsOf((await agency.get(`/v1/${list}?customerId=${sent}`)).body), list).toEqual([id]);
 });
 
+test('customerId and contact find a conversation by any thread of its chain; contactType by that channel alone', async () => {
+  const agency = await service.agency();
+  const ana = await customer(agency);
+  const older = await conversation(agency, { contact: '+13055550101', customerId: ana.id });
+  const eva = await customer(agency);
+  const next = { channel: 'sms', contact: '+13055550102', customerId: eva.id, rotatedFrom: older.id };
+  const newer = await conversation(agency, next);
+  await conversation(agency, { channel: 'telefono', contact: '+13055550103' });
+  const find = async (query: string) => idsOf((await agency.get(`/v1/conversations?${query}`)).body);
+  for (const { id } of [ana, eva]) expect(await find(`customerId=${id}`)).toEqual([newer.id]);
+  expect(await find('contact=%2B13055550101')).toEqual([newer.id]);
+  expect(await find('contact=%2B13055550103&contactType=whatsapp')).toEqual([]);
+  expect(await find('contact=%2B13055550103&contactType=telefono')).toHaveLength(1);
+});
+
 test('before takes a message id in upper or lower case, or a timestamp; if two threads have the id, the later message counts', async () => {
   const agency = await service.agency();
   const older = await conversation(agency, { channel: 'web' });

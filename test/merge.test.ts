@@ -7,7 +7,7 @@ import { overlap } from './support/races.ts';
 import { conversation, customer, opportunity, quote } from './support/records.ts';
 import type { Agency } from './support/service.ts';
 
-/** Two customers who are one person become one customer. The model compares the merged record. */
+/** Two customers who are one person become one customer. */
 
 const { service, dashboard } = useDashboard();
 
@@ -108,6 +108,37 @@ test('the id of a merged customer is accepted in PUT and PATCH while the survivo
   const other = await opportunity(agency);
   const rejected = await call.patch(`/opportunities/${other.id}`, { customerId: from.id });
   expect([rejected.status, rejected.body.error.details[0].path]).toEqual([400, 'body.customerId']);
+});
+
+test('the survivor keeps its fields, and gets those that it lacks, the tags, the contacts and a second summary', async () => {
+  const agency = await service.agency();
+  const web = (identifierValue: string) => ({ identifierType: 'web', identifierValue });
+  const into = await customer(agency, {
+    firstName: 'Ana',
+    summary: 'a',
+    tags: ['x', 'y'],
+    contacts: [web('a')],
+  });
+  const other = { firstName: 'Eva', lastName: 'Gil', city: 'Lima', summary: 'b', tags: ['y', 'z'] };
+  const from = await customer(agency, { ...other, contacts: [web('b'), web('c')] });
+  const { body } = await merge(agency, into, from);
+  expect(body).toMatchObject({
+    ...{
+      id: into.id,
+      firstName: 'Ana',
+      lastName: 'Gil',
+      displayName: 'Ana Gil',
+      city: 'Lima',
+      country: null,
+    },
+    ...{ summary: 'a\n\nb', tags: ['x', 'y', 'z'], contacts: [...into.contacts, ...from.contacts] },
+  });
+  expect(
+    (await agency.get(`/v1/customers?query=${from.contacts[1].identifierValue}`)).body.data,
+  ).toHaveLength(1);
+  expect((await dashboard.of(agency).get(`/customers/${from.id}`)).body).toMatchObject({
+    ...{ firstName: 'Eva', mergedInto: into.id, archivedAt: expect.any(String) },
+  });
 });
 
 test('an archived twin is merged: contacts that the survivor has are left out, one that a third has is a conflict', async () => {

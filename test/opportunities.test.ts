@@ -95,6 +95,66 @@ test('the story of an opportunity: the dashboard writes it, an integration reads
   });
 });
 
+test('a reference is to an active record, or stays as it is; its name is shown when it is archived too', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  const [ana, lead] = [await customer(agency, { firstName: 'Ana' }), await opportunity(agency)];
+  const [{ id: stageId }, { id: sellerMemberId }] = [await stage(agency), await member(agency)];
+  const chat = { channel: 'web', contact: 'a' };
+  const cases = [
+    ['opportunities', 'customerId', ana.id, `/customers/${ana.id}`, { salesStage: 'new' }],
+    ['opportunities', 'stageId', stageId, `/pipeline-stages/${stageId}`, { salesStage: 'new' }],
+    [
+      'opportunities',
+      'sellerMemberId',
+      sellerMemberId,
+      `/team-members/${sellerMemberId}`,
+      { salesStage: 'new' },
+    ],
+    ['conversations', 'customerId', ana.id, `/customers/${ana.id}`, chat],
+    ['quotes', 'opportunityId', lead.id, `/opportunities/${lead.id}`, { title: 'x', status: 'draft' }],
+  ] as const;
+  for (const [path, field, id, referenced, body] of cases) {
+    const [one, other] = [`/${path}/${randomUUID()}`, `/${path}/${randomUUID()}`];
+    expect((await call.put(one, { ...body, [field]: id })).status).toBe(201);
+    expect((await call.put(other, { ...body, ...(path === 'quotes' && { opportunityId: id }) })).status).toBe(
+      201,
+    );
+    const { body: before } = await call.get(one);
+    await call.delete(referenced);
+    for (const write of [call.put, call.patch])
+      expect((await write(one, { ...body, [field]: id })).body, field).toEqual(before);
+    const details = [{ path: `body.${field}` }];
+    const rejected = [await call.put(`/${path}/${randomUUID()}`, { ...body, [field]: id })];
+    if (path !== 'quotes') rejected.push(await call.patch(other, { [field]: id }));
+    for (const reply of rejected) expect(reply).toMatchObject({ status: 400, body: { error: { details } } });
+    await call.post(`${referenced}/restore`);
+  }
+});
+
+test('the key of a pipeline stage, and the account of a team member, is unique among active ones; a key cannot be changed', async () => {
+  const { put, patch, post, delete: archive } = dashboard.of(await service.agency());
+  const account = { name: 'Lucía', email: 'lucia@example.com' };
+  for (const [path, body, code] of [
+    ['/pipeline-stages', { name: 'Ganado', key: 'won' }, 'PIPELINE_STAGE_KEY_TAKEN'],
+    ['/team-members', { ...account, userId: 'user_81' }, 'TEAM_MEMBER_USER_TAKEN'],
+  ] as const) {
+    const [one, other] = [`${path}/${randomUUID()}`, `${path}/${randomUUID()}`];
+    const taken = { status: 409, body: { error: { code } } };
+    await put(one, body);
+    expect(await put(other, body)).toMatchObject(taken);
+    await archive(one);
+    expect((await put(other, body)).status).toBe(201);
+    expect(await put(one, body)).toMatchObject(taken);
+    expect(await post(`${one}/restore`)).toMatchObject(taken);
+  }
+  const stage = `/pipeline-stages/${randomUUID()}`;
+  expect((await put(stage, { name: 'Nuevo', key: 'new' })).body).toMatchObject({ position: 0 });
+  const details = [{ path: 'body.key', message: 'cannot be changed after it was first set' }];
+  for (const reply of [await put(stage, { name: 'Nuevo', key: 'old' }), await patch(stage, { key: 'old' })])
+    expect(reply).toMatchObject({ status: 400, body: { error: { details } } });
+});
+
 test('of simultaneous pipeline stages with the same key one is created', async () => {
   const { get, put } = dashboard.of(await service.agency());
   const responses = await Promise.all(

@@ -10,7 +10,7 @@ import { startProxy } from '../support/proxy.ts';
 import { customer, product } from '../support/records.ts';
 import { useService } from '../support/service.ts';
 
-/** The database fails, and the service recovers without a restart. The model tests that no acknowledged write is lost. */
+/** The database fails, and the service recovers without a restart. test/topologies tests that no acknowledged write is lost. */
 
 const service = useService();
 

@@ -1,6 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ApiError } from '../../src/contract/errors.ts';
 import { type Database, type Params, prepared, type Queries, unprepared } from '../../src/db/index.ts';
 import { ownPool } from '../support/instance.ts';
@@ -113,10 +112,11 @@ describe('the statements of a transaction', () => {
   });
 
   test('are rolled back when the work ends after its timeout', async () => {
-    const { transaction } = ownPool(service, { statementTimeout: 150 }).for('an organization');
-    const outcome = transaction(async ({ write }) => {
+    onTestFinished(() => void vi.restoreAllMocks());
+    const outcome = own.transaction(async ({ write }) => {
       await write(INSERT, { id: 3 });
-      await pause(200);
+      const hours = performance.now() + 3 * 3_600_000;
+      vi.spyOn(performance, 'now').mockReturnValue(hours);
     });
     await expect(outcome).rejects.toThrow('The transaction exceeded its time limit.');
     expect(await values()).toHaveLength(2);
@@ -141,18 +141,17 @@ describe('the statements of a transaction', () => {
   });
 
   test('have the time limit of the transaction where it has its own, and the next ones on the connection do not', async () => {
-    const { read, transaction } = ownPool(service, { poolSize: 1, statementTimeout: 500 }).for(
-      'an organization',
-    );
+    const limited = ownPool(service, { poolSize: 1, statementTimeout: 1_500 });
+    const { read, transaction } = limited.for('an organization');
     const limits = await transaction(
       async ({ read }) => {
-        await read(SLEEP, { seconds: 1 });
+        await read(SLEEP, { seconds: 2 });
         return read(SETTINGS, {});
       },
       { timeoutMs: 60_000 },
     );
-    expect(limits).toMatchObject([{ statement: '1min', lock: '500ms' }]);
-    expect(await read(SETTINGS, {})).toMatchObject([{ statement: '500ms' }]);
+    expect(limits).toMatchObject([{ statement: '1min', lock: '1500ms' }]);
+    expect(await read(SETTINGS, {})).toMatchObject([{ statement: '1500ms' }]);
     await expect(transaction(({ read }) => read(SLEEP, { seconds: 60 }))).rejects.toMatchObject({
       code: '57014',
     });

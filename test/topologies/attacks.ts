@@ -54,6 +54,19 @@ const readNothing =
   (target) =>
     connectAll(target, count, (socket) => void socket.pause().write(get(path, target.key)));
 
+/** A conversation of the attacked agency, whose largest transcript has 12 MB. */
+export const CHAT = '01936f5e-0000-7000-8000-000000000001';
+
+/** A tool that reads a page of 13 MB to return a little of it. */
+const CALL = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'listCatalogProducts', arguments: { limit: 100, fields: ['id', 'title'] } },
+});
+const call = (key: string): string =>
+  `POST /mcp HTTP/1.1\r\nHost: x\r\nx-api-key: ${key}\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\nContent-Length: ${CALL.length}\r\n\r\n${CALL}`;
+
 const LISTS = `{"contacts":[${Array(349_000).fill('[]').join(',')}]}`;
 const SHORT_HEADERS = Array.from({ length: 700 }, (_, index) => `a${index}: b\r\n`)
   .join('')
@@ -110,5 +123,10 @@ export const ATTACKS: Record<string, Attack> = {
   '200 that read nothing of the reference page’s script': readNothing(200, '/docs/js/scalar.js'),
   '60 that read nothing of 7 MB': readNothing(60, '/v1/catalog/products?limit=55'),
   '200 that read nothing of 13 MB': readNothing(200, '/v1/catalog/products?limit=100'),
+  '60 that read nothing of a transcript of 12 MB': readNothing(
+    60,
+    `/v1/conversations/${CHAT}/messages?limit=200`,
+  ),
+  '60 tools that read 13 MB': repeat(60, 1_000, call),
   '400 that read nothing of 13 MB': readNothing(400, '/v1/catalog/products?limit=100'),
 };

@@ -11,10 +11,10 @@ import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vites
 import { createCatalogProduct, productStatements } from '../../src/catalog/repository.ts';
 import { CatalogProductCreate } from '../../src/catalog/schema.ts';
 import { openDatabase, scopeTo } from '../../src/db/index.ts';
-import { createTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { administer, createTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { freePort } from '../support/process.ts';
 import { exchange, requestBytes } from '../support/socket.ts';
-import { ATTACKS, type Attack, neverEnd, silence, trickle } from './attacks.ts';
+import { ATTACKS, type Attack, CHAT, neverEnd, silence, trickle } from './attacks.ts';
 import { boundMemory } from './bounded.ts';
 import { startClients } from './clients.ts';
 import { clientOf, openAgency, openInstance, temporaryFolder } from './instance.ts';
@@ -57,6 +57,18 @@ beforeAll(async () => {
   for (let index = 0; index < 100; index += 1)
     await createCatalogProduct(scope, productStatements, CatalogProductCreate.parse(product(index)));
   await db.close();
+  await administer(database.ownerUrl, async (client) => {
+    await client.query(
+      `insert into conversations (organization_id, id, chain_id, channel, contact) values ($1, $2, $2, 'web', 'a')`,
+      [attacked.id, CHAT],
+    );
+    // One character beyond Latin-1 doubles a JavaScript text.
+    await client.query(
+      `insert into channel_messages (organization_id, conversation_id, id, arrival, content, direction, message_type)
+       select $1, $2, gen_random_uuid(), number, '€' || repeat('x', 60000), 'inbound', 'text' from generate_series(1, 200) number`,
+      [attacked.id, CHAT],
+    );
+  });
   return () => database.drop();
 });
 
