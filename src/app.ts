@@ -4,7 +4,7 @@ import { catalogRoutes, publicCatalog } from './catalog/routes.ts';
 import { conversationRoutes, publicConversations } from './conversations/routes.ts';
 import { customerRoutes, publicCustomers } from './customers/routes.ts';
 import type { Database } from './db/index.ts';
-import type { FileLinks, LinkSecrets } from './files/links.ts';
+import type { FileLinks } from './files/links.ts';
 import { respondInJson, setCacheControl } from './http/headers.ts';
 import { type Pressure, rejectUnderPressure } from './http/overload.ts';
 import { linkPages } from './http/pages.ts';
@@ -27,7 +27,7 @@ export type AppOptions = HttpServerOptions & {
   rateLimit: RateLimitOptions;
   links: FileLinks;
   /** Set for the disk storage, whose files this service serves itself. */
-  files?: { root: string; secrets: LinkSecrets };
+  files?: { root: string; secret: string };
   pressure?: Pressure;
   publisher?: Publisher;
   /** Generates the document from the routes, in place of the committed one. */

@@ -82,16 +82,12 @@ export const Environment = z.object({
       'Storage of attachments: `disk`, a folder in `DATA_DIR`, or [`s3://bucket/prefix`](#attachments-in-s3).',
     ),
   AWS_ENDPOINT_URL_S3: httpUrl().optional().describe('URL of an S3-compatible store. Default: AWS.'),
-  AWS_ENDPOINT_URL: httpUrl().optional().describe('The same, if `AWS_ENDPOINT_URL_S3` is not set.'),
   SIGNED_URL_TTL_SECONDS: integerFrom(30, 3_600)
     .default(300)
     .describe('Lifetime of a signed download link, in seconds.'),
   FILE_SIGNING_SECRET: secret()
     .optional()
     .describe('Signs download links. Default: generated, in `DATA_DIR`.'),
-  FILE_SIGNING_SECRET_PREVIOUS: secret()
-    .optional()
-    .describe('The previous secret, whose links stay valid until they expire.'),
   SHUTDOWN_DRAIN_MS: integerFrom(0, 600_000)
     .optional()
     .describe('Time to serve requests after SIGTERM, while `/readyz` is 503. Default: `2000`; embedded `0`.'),

@@ -321,23 +321,19 @@ describe('a signed link', () => {
     const { agency, id, path } = await signedLink();
     const after = await databaseNow(service.db);
     const file = { organizationId: agency.id, attachmentId: id };
-    const { expiresAt = 0 } = readToken(service.secrets, path.slice('/files/'.length)) ?? {};
+    const { expiresAt = 0 } = readToken(service.secret, path.slice('/files/'.length)) ?? {};
     expect(expiresAt - 300_000).toBeGreaterThanOrEqual(Math.floor(before));
     expect(expiresAt - 300_000).toBeLessThanOrEqual(after);
-    expect((await download(`/files/${createToken(service.secrets, file, after + 60_000)}`)).statusCode).toBe(
+    expect((await download(`/files/${createToken(service.secret, file, after + 60_000)}`)).statusCode).toBe(
       200,
     );
-    await expectInvalid(`/files/${createToken(service.secrets, file, Math.floor(after))}`);
+    await expectInvalid(`/files/${createToken(service.secret, file, Math.floor(after))}`);
   });
 
-  test('is not valid if any of its bytes is changed', async () => {
+  test('is not valid if any of its characters is changed', async () => {
     const { path } = await signedLink();
-    const bytes = Buffer.from(path.slice('/files/'.length), 'base64url');
-    for (const index of bytes.keys()) {
-      const changed = Buffer.from(bytes);
-      changed[index] = (changed[index] ?? 0) ^ (1 << (index % 8));
-      await expectInvalid(`/files/${changed.toString('base64url')}`);
-    }
+    for (let at = '/files/'.length; at < path.length; at += 1)
+      await expectInvalid(`${path.slice(0, at)}${path[at] === '0' ? '1' : '0'}${path.slice(at + 1)}`);
   });
 
   test('is not valid in another spelling, even one that decodes to the same bytes', async () => {

@@ -32,10 +32,9 @@ let close: () => Promise<unknown>;
 beforeAll(async () => {
   const app = await appOf(service, {
     links: {
-      sign: (scope, file) =>
-        ownLinks({ secrets: service.secrets, publicUrl, ttlSeconds: 300 }).sign(scope, file, Date.now()),
+      sign: (scope, file) => ownLinks(service.secret, publicUrl, 300).sign(scope, file, Date.now()),
     },
-    files: { root: service.dataDir, secrets: service.secrets },
+    files: { root: service.dataDir, secret: service.secret },
   });
   app.server.on('request', ({ url = '' }) => requests.push(url));
   ({ origin } = await listen({ app }));

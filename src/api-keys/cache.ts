@@ -28,7 +28,6 @@ export function openKeyCache(options: KeyCacheOptions) {
   const { db, logger, now = () => performance.now(), capacity = CAPACITY } = options;
   const known = new LruMap<{ key: KnownKey; until: number; usedAt: number }>(capacity);
   const lookups = new Map<string, Promise<KnownKey | undefined>>();
-  const counts = { hits: 0, misses: 0 };
 
   /** A database that hangs may answer with what was true before a revocation: such an answer is too old. */
   async function lookUp(hash: string): Promise<KnownKey | undefined> {
@@ -55,11 +54,7 @@ export function openKeyCache(options: KeyCacheOptions) {
     find(key: string): KnownKey | undefined | Promise<KnownKey | undefined> {
       const hash = hashKey(key);
       const cached = known.get(hash);
-      if (cached && now() < cached.until) {
-        counts.hits += 1;
-        return cached.key;
-      }
-      counts.misses += 1;
+      if (cached && now() < cached.until) return cached.key;
       const running = lookups.get(hash);
       if (running) return running;
       if (lookups.size >= MAX_LOOKUPS) return Promise.reject(REJECTIONS.full);
@@ -67,6 +62,5 @@ export function openKeyCache(options: KeyCacheOptions) {
       lookups.set(hash, lookup);
       return lookup;
     },
-    stats: () => ({ ...counts }),
   };
 }

@@ -10,21 +10,18 @@ export async function openFiles(config: Config, publicUrl: string) {
   const ttlSeconds = config.SIGNED_URL_TTL_SECONDS;
   if (config.FILE_STORAGE !== 'disk') {
     const { openS3 } = await import('./s3.ts');
-    const endpoint = config.AWS_ENDPOINT_URL_S3 ?? config.AWS_ENDPOINT_URL;
+    const endpoint = config.AWS_ENDPOINT_URL_S3;
     return { ...(await openS3({ ...config.FILE_STORAGE, ttlSeconds, endpoint })), serve: undefined };
   }
   const root = join(config.DATA_DIR, 'files');
-  const secrets = {
-    current:
-      config.FILE_SIGNING_SECRET ??
-      (await persistedSecret(join(config.DATA_DIR, 'file-signing-secret'), () => randomBase62(32))),
-    previous: config.FILE_SIGNING_SECRET_PREVIOUS,
-  };
+  const secret =
+    config.FILE_SIGNING_SECRET ??
+    (await persistedSecret(join(config.DATA_DIR, 'file-signing-secret'), () => randomBase62(32)));
   return {
     storage: diskStorage(root),
-    links: ownLinks({ secrets, publicUrl, ttlSeconds }),
+    links: ownLinks(secret, publicUrl, ttlSeconds),
     /** The service itself serves the files of the disk storage. */
-    serve: { root, secrets },
+    serve: { root, secret },
     close: async () => undefined,
   };
 }

@@ -6,12 +6,10 @@ import type { Database } from '../db/index.ts';
 /** One series for all unknown paths, because clients can send any path with any method. */
 const UNKNOWN = { method: 'any', route: 'unknown' };
 
-type Sources = { db: Database; keys: { stats: () => { hits: number; misses: number } }; dataDir?: string };
-
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** The metrics of this process, for Prometheus. No label contains an organization, a key or a URL. */
-export function createMetrics({ db, keys, dataDir = '.' }: Sources) {
+export function createMetrics(db: Database, dataDir = '.') {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -50,16 +48,7 @@ export function createMetrics({ db, keys, dataDir = '.' }: Sources) {
     'Requests rejected because a key exceeded its limit.',
   );
   const overload = counter('requests_rejected_total', 'Requests rejected for overload, by reason.', 'reason');
-  const removed: Record<string, Counter> = {
-    products: counter('purged_products_total', 'Archived products that the purge job removed.'),
-    variants: counter('purged_variants_total', 'Variants of purged products.'),
-    organizations: counter('purged_organizations_total', 'Closed organizations that the purge job removed.'),
-    records: counter('purged_organization_records_total', 'Rows of purged organizations, of all tables.'),
-    purgedFiles: counter('purged_organization_files_total', 'Files of purged organizations.'),
-    files: counter('swept_files_total', 'Files without an attachment that the sweep removed.'),
-    keys: counter('swept_idempotency_keys_total', 'Expired idempotency keys that the sweep removed.'),
-  };
-
+  const removed = counter('jobs_removed_total', 'What the jobs removed, by kind.', 'kind');
   const failedJobs = counter('failed_jobs_total', 'Runs of a job that failed; the log says why.');
 
   const read = (name: string, help: string, value: () => number) =>
@@ -85,29 +74,6 @@ export function createMetrics({ db, keys, dataDir = '.' }: Sources) {
     },
   });
 
-  const clock = new Gauge({
-    name: 'database_clock_difference_seconds',
-    help: "How far the database's clock was ahead of this machine's at the last check of readiness.",
-    registers,
-  });
-
-  const readTotal = (name: string, help: string, value: () => number) =>
-    new Counter({
-      name,
-      help,
-      registers,
-      collect() {
-        this.reset();
-        this.inc(value());
-      },
-    });
-  readTotal('key_cache_hits_total', 'Keys found in memory.', () => keys.stats().hits);
-  readTotal(
-    'key_cache_misses_total',
-    'Keys that were looked up in the database while a request waited.',
-    () => keys.stats().misses,
-  );
-
   return {
     text: () => registry.metrics(),
     contentType: registry.contentType,
@@ -124,10 +90,9 @@ export function createMetrics({ db, keys, dataDir = '.' }: Sources) {
       if (reply.statusCode === 429) rejections.inc();
       if (rejected) overload.inc({ reason: rejected });
     },
-    clockCompared: (difference: number): void => clock.set(difference),
     jobFailed: () => failedJobs.inc(),
     jobDone(counts: Record<string, number>): void {
-      for (const [name, count] of Object.entries(counts)) removed[name]?.inc(count);
+      for (const [kind, count] of Object.entries(counts)) removed.inc({ kind }, count);
     },
   };
 }

@@ -4,7 +4,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
 import { type Database, scopeTo } from '../db/index.ts';
-import { type LinkSecrets, readToken } from '../files/links.ts';
+import { readToken } from '../files/links.ts';
 import { storageKey } from '../files/storage.ts';
 import { callerOf } from '../http/caller.ts';
 import { setCacheControl } from '../http/headers.ts';
@@ -14,7 +14,7 @@ export type DownloadOptions = {
   db: Database;
   /** The folder of the disk storage. */
   root: string;
-  secrets: LinkSecrets;
+  secret: string;
 };
 
 /** From the upload. A type that no header can carry becomes application/octet-stream. */
@@ -34,13 +34,13 @@ const isWhole = (range: string | undefined, size: number): boolean =>
   Number(/^bytes=-(\d+)$/.exec(range ?? '')?.[1]) > size;
 
 /** The signed link alone gives access; API keys are ignored. */
-export const downloadRoutes: FastifyPluginAsyncZod<DownloadOptions> = async (app, { db, root, secrets }) => {
+export const downloadRoutes: FastifyPluginAsyncZod<DownloadOptions> = async (app, { db, root, secret }) => {
   setCacheControl(app, 'credential');
   app.get(
     '/files/:token',
     { schema: { hide: true, params: z.object({ token: z.string() }) } },
     async (request, reply) => {
-      const file = readToken(secrets, request.params.token);
+      const file = readToken(secret, request.params.token);
       if (!file) throw new ApiError('FILE_LINK_INVALID');
       const attachment = await findAttachment(
         scopeTo(db, file.organizationId, callerOf(reply)),

@@ -61,7 +61,7 @@ beforeAll(async () => {
   await attachment(agency, service.storage, id);
   link = new URL((await agency.get(`/v1/quotes/${id}/attachments`)).body.data[0].url).pathname;
   origins.v1 = (await listen(service)).origin;
-  const metrics = createMetrics({ db: service.db, keys: service.keys });
+  const metrics = createMetrics(service.db);
   const open = await buildDashboard(service, { health: { ready: async () => undefined, metrics } });
   const closed = await buildDashboard(service, {
     token: undefined,

@@ -81,7 +81,6 @@ test('FILE_STORAGE and the usual variables of AWS configure the store', async ()
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.credentials.secretAccessKey);
   const config = readConfig({
     FILE_STORAGE: `s3://${server.bucket}/from/environment`,
-    AWS_ENDPOINT_URL: 'http://localhost:1',
     AWS_ENDPOINT_URL_S3: server.endpoint,
   });
   const { storage, links, serve, close } = await openFiles(config, 'http://localhost:3000');

@@ -118,7 +118,7 @@ test('GET /livez is 200 without a database; neither it nor /metrics is logged', 
 
 describe('GET /metrics', () => {
   async function startMeasuredApi(requestsPerMinute = 0) {
-    const metrics = createMetrics({ db: service.db, keys: service.keys });
+    const metrics = createMetrics(service.db);
     const rateLimit = { limiter: memoryLimiter(), requestsPerMinute };
     const app = await ownApp(service, { rateLimit, metrics });
     const { get } = startHealth({ metrics });

@@ -29,7 +29,7 @@ test('while its event loop is blocked, except by its own start, a process return
   const pressure = watchPressure(30);
   onTestFinished(pressure.stop);
   const app = await ownApp(service, { logger, pressure });
-  const metrics = createMetrics({ db: service.db, keys: service.keys });
+  const metrics = createMetrics(service.db);
   const health = { ready: async () => undefined, pressure, metrics };
   const { app: dashboard } = await buildDashboard(service, { health });
   onTestFinished(() => dashboard.close());

@@ -364,7 +364,7 @@ describe('a repeated upload', () => {
   });
 
   test('returns a link that works, even if the first link has expired', async () => {
-    const links = ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost:3000', ttlSeconds: 300 });
+    const links = ownLinks(service.secret, 'http://localhost:3000', 300);
     let age = 3_600_000;
     const sign: FileLinks['sign'] = (scope, file, now) => links.sign(scope, file, now - age);
     const earlier = await buildDashboard(service, { links: { sign } });

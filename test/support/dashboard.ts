@@ -44,11 +44,7 @@ export async function buildDashboard(
     db: service.db,
     token: TOKEN,
     storage: service.storage,
-    links: ownLinks({
-      secrets: service.secrets,
-      publicUrl: 'http://localhost:3000',
-      ttlSeconds: 300,
-    }),
+    links: ownLinks(service.secret, 'http://localhost:3000', 300),
     logger: causes.logger,
     ...options,
   });

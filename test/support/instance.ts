@@ -29,7 +29,7 @@ export const appOf = (service: Service, options: Partial<AppOptions> = {}) =>
     db: service.db,
     keys: service.keys,
     rateLimit: { limiter: memoryLimiter(), requestsPerMinute: 0 },
-    links: ownLinks({ secrets: service.secrets, publicUrl: 'http://localhost', ttlSeconds: 300 }),
+    links: ownLinks(service.secret, 'http://localhost', 300),
     logger: createLogger('silent'),
     ...options,
   });
@@ -55,7 +55,7 @@ export async function ownInstance(service: Service, options: Partial<DatabaseOpt
   const lines: Line[] = [];
   const logger = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) });
   const db = ownPool(service, options);
-  const metrics = createMetrics({ db, keys: service.keys });
+  const metrics = createMetrics(db);
   const app = await ownApp(service, { db, logger, metrics, mcp: 'write' });
   const ask = async ({ key }: Agency, { method, url, body }: Asked) => {
     const headers = { 'x-api-key': key };

@@ -84,7 +84,7 @@ export type Service = {
   storage: FileStorage;
   /** Folder of the service's files. */
   dataDir: string;
-  secrets: { current: string; previous?: string };
+  secret: string;
   /** A new organization with a key. */
   agency: (name?: string) => Promise<Agency>;
   client: (key: string) => Client;
@@ -117,10 +117,7 @@ async function expectNothingLeft(db: Database, pool: pg.Pool): Promise<void> {
   );
 }
 
-const SECRETS = {
-  current: 'test-signing-secret-of-32-characters',
-  previous: 'previous-signing-secret-32-characters',
-};
+const SECRET = 'test-signing-secret-of-32-characters';
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const database = options.beside
@@ -144,14 +141,14 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const keys = openKeyCache({ db, logger, ...(options.keyClock && { now: options.keyClock }) });
   const pool = new pg.Pool({ connectionString: database.ownerUrl, max: 2 });
   pool.on('error', () => undefined);
-  const links = ownLinks({ secrets: SECRETS, publicUrl: 'http://localhost:3000', ttlSeconds: 300 });
+  const links = ownLinks(SECRET, 'http://localhost:3000', 300);
   const { signedAt } = options;
   const app = await buildApp({
     db,
     keys,
     rateLimit: { limiter: memoryLimiter(), requestsPerMinute: options.requestsPerMinute ?? 0 },
     links: { sign: (scope, file, now) => links.sign(scope, file, signedAt ?? now) },
-    files: { root: dataDir, secrets: SECRETS },
+    files: { root: dataDir, secret: SECRET },
     logger,
     ...(options.mcp && { mcp: options.mcp }),
   });
@@ -164,7 +161,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     keys,
     storage: diskStorage(dataDir),
     dataDir,
-    secrets: SECRETS,
+    secret: SECRET,
     client,
     agency: async (name = 'Agency') => {
       const { id } = await createOrganization(db, name);
