@@ -114,8 +114,20 @@ function international(number: string) {
   return other.isValid() ? other : read;
 }
 
+/** A request reads the same number up to four times. */
+const recent = new Map<string, string | null>();
+
 /** The number in E.164, without punctuation and with a + for 00; null if the value is not a telephone number. */
 function e164(value: string): string | null {
+  const known = recent.get(value);
+  if (known !== undefined) return known;
+  const number = readE164(value);
+  if (recent.size === 100) recent.clear();
+  recent.set(value, number);
+  return number;
+}
+
+function readE164(value: string): string | null {
   const sent = withoutPunctuation(value);
   const hasPlus = sent.startsWith('+');
   const dialled = hasPlus ? sent : `+${sent}`;

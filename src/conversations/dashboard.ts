@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { keyOnChannel } from '../../rules/contact-key.ts';
-import { type Json, parseJson, toJson } from '../db/index.ts';
+import { parseJson, toJson } from '../db/index.ts';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
 import { nameIgnored } from '../http/ignored-parameters.ts';
 import { CHANGES_ONLY, REPLACES, uuidParams } from '../http/records.ts';
@@ -56,11 +56,9 @@ const CHAINS =
 const GROUP = /@(g\.us|newsletter|broadcast)$/;
 
 /** A WhatsApp contact that has no key finds no customer: X-Ignored-Parameters names it. */
-function nameUnknownContact(reply: FastifyReply, body: Json<ConversationRecord>): Json<ConversationRecord> {
-  const { channel, contact } = parseJson(body);
+function nameUnknownContact(reply: FastifyReply, { channel, contact }: ConversationPut): void {
   const isUnknown = channel === 'whatsapp' && keyOnChannel(channel, contact) === null && !GROUP.test(contact);
   if (isUnknown) nameIgnored(reply, ['body.contact']);
-  return body;
 }
 
 export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
@@ -99,7 +97,8 @@ export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) =>
       const body = await putIfMatch(request, reply, lockConversation, conversationId, (scope, id) =>
         putConversation(scope, id, request.body),
       );
-      return nameUnknownContact(reply, body);
+      nameUnknownContact(reply, request.body);
+      return body;
     },
   );
 
@@ -120,7 +119,8 @@ export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) =>
       const body = await ifMatch(request, lockConversation, request.params.conversationId, (scope, id) =>
         updateConversation(scope, id, request.body),
       );
-      return request.body.contact === undefined ? body : nameUnknownContact(reply, body);
+      if (request.body.contact !== undefined) nameUnknownContact(reply, parseJson(body));
+      return body;
     },
   );
   app.put(
