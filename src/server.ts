@@ -20,6 +20,7 @@ import { openFiles } from './files/open.ts';
 import { persistedSecret } from './files/secret.ts';
 import { greeting } from './greeting.ts';
 import { closeServer, listen } from './http/connections.ts';
+import { watchClock } from './http/health.ts';
 import { type Limiter, memoryLimiter, redisLimiter } from './http/limiter.ts';
 import { createLogger, everySecond } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
@@ -114,11 +115,12 @@ async function start(config: Config): Promise<void> {
       ? await persistedSecret(join(config.DATA_DIR, 'dashboard-token'), () => randomBase62(32))
       : undefined;
   const token = config.DASHBOARD_TOKEN ?? generatedToken;
+  const compareClocks = watchClock(logger, metrics.clockCompared);
   const dashboard = await buildDashboardApp({
     ...shared,
     token,
     storage,
-    health: { ready: () => checkDatabase(url), pressure, metrics },
+    health: { ready: () => checkDatabase(url).then(compareClocks), pressure, metrics },
     draining: draining.signal,
     publisher: { contact: config.SUPPORT_CONTACT },
   });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { databaseNow, newId } from '../src/db/index.ts';
+import { watchClock } from '../src/http/health.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { purgeProducts } from '../src/jobs/purge.ts';
 import { buildDashboard, useDashboard } from './support/dashboard.ts';
@@ -106,6 +107,17 @@ describe.each([
     const deleted = await call.delete(`/quotes/${id}/attachments/${stored.id}`);
     expect(await fromNow(deleted.body.deletedAt)).toBeLessThan(CLOSE);
   });
+});
+
+test('a difference of the clocks is reported at each check, and logged once until it ends', () => {
+  const lines: string[] = [];
+  const reported: number[] = [];
+  const compare = watchClock(createLogger('warn', { write: (line) => lines.push(line) }), (difference) =>
+    reported.push(difference),
+  );
+  for (const difference of [4, -6, -6, 0, 6]) compare(difference);
+  expect(reported).toEqual([4, -6, -6, 0, 6]);
+  expect(lines.map((line) => JSON.parse(line).difference)).toEqual([-6, 6]);
 });
 
 test('a process that runs for 26 hours answers as it did at its start: createdAt of now, links, lists', async () => {

@@ -442,6 +442,16 @@ describe('the protocol', () => {
     },
   );
 
+  test.each([
+    ['GET', '/.well-known/oauth-protected-resource'],
+    ['GET', '/.well-known/oauth-authorization-server/mcp'],
+    ['POST', '/register'],
+  ])('has no OAuth: %s %s says to set the key as a header', async (method, url) => {
+    const { status, body } = await service.client('').request(method, url, { key: null, body: {} });
+    expect([status, body.error.code]).toEqual([404, 'ROUTE_NOT_FOUND']);
+    expect(body.error.message).toContain('Set the API key as a header: `Authorization: Bearer <key>`');
+  });
+
   test('has no streams and sessions, takes no batches, and is the same at /mcp/ and for any Origin', async () => {
     const agency = await service.agency();
     const ping = { jsonrpc: '2.0', id: 'a', method: 'ping' };

@@ -41,6 +41,7 @@ const KEY_PROBLEMS = {
 const NO_ROUTE = {
   unknown: 'This operation does not exist. See /docs.',
   undecodable: 'This operation does not exist: its path cannot be decoded. Percent-encode it as UTF-8.',
+  oauth: 'This service has no OAuth. Set the API key as a header: `Authorization: Bearer <key>`.',
 };
 
 const PRECONDITIONS = {

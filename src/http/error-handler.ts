@@ -74,6 +74,12 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest): ApiEr
 export const beforeWrites = (error: unknown): unknown =>
   isDatabaseError(error) ? serviceUnavailable(error) : error;
 
+/** Hosts of agents look for OAuth where a request without a key is rejected. */
+const OAUTH = /^\/(?:register|\.well-known\/(?:oauth|openid)-[\w/-]*)$/;
+
+export const routeNotFound = ({ url }: FastifyRequest): ApiError =>
+  new ApiError('ROUTE_NOT_FOUND', OAUTH.test(url) ? 'oauth' : 'unknown');
+
 export function handleErrors(app: FastifyInstance): void {
   app.decorateRequest('rejected', undefined);
   app.decorateRequest('timedOut', false);
@@ -100,7 +106,7 @@ export function handleErrors(app: FastifyInstance): void {
       );
     sendError(reply, response);
   });
-  app.setNotFoundHandler((_request, reply) => sendError(reply, new ApiError('ROUTE_NOT_FOUND', 'unknown')));
+  app.setNotFoundHandler((request, reply) => sendError(reply, routeNotFound(request)));
 }
 
 /** For `frameworkErrors`: requests that fail before routing, so that no hook has run. */

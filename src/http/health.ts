@@ -1,3 +1,4 @@
+import type { FastifyBaseLogger } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { errorBody, serviceUnavailable } from '../contract/errors.ts';
 import type { Pressure } from './overload.ts';
@@ -11,6 +12,21 @@ export type HealthOptions = {
 };
 
 const UNAVAILABLE = serviceUnavailable();
+
+/** Data has the database's timestamps, and this machine's stand in the log: they should agree. In seconds. */
+const MAX_CLOCK_DIFFERENCE = 5;
+
+/** The function reports by how much the database's clock is ahead, and warns once while it differs. */
+export function watchClock(log: FastifyBaseLogger, report: (difference: number) => void) {
+  let differed = false;
+  return (difference: number): void => {
+    report(difference);
+    const differs = Math.abs(difference) > MAX_CLOCK_DIFFERENCE;
+    if (differs && !differed)
+      log.warn({ difference }, 'the clocks of the database and of this machine differ: set them by NTP');
+    differed = differs;
+  };
+}
 
 /** For operators. They need no token, and contain no data of organizations. */
 export const healthRoutes: FastifyPluginAsyncZod<HealthOptions> = async (

@@ -74,6 +74,12 @@ export function createMetrics(db: Database, dataDir = '.') {
     },
   });
 
+  const clock = new Gauge({
+    name: 'database_clock_difference_seconds',
+    help: "How far the database's clock was ahead of this machine's at the last check of readiness.",
+    registers,
+  });
+
   return {
     text: () => registry.metrics(),
     contentType: registry.contentType,
@@ -90,6 +96,7 @@ export function createMetrics(db: Database, dataDir = '.') {
       if (reply.statusCode === 429) rejections.inc();
       if (rejected) overload.inc({ reason: rejected });
     },
+    clockCompared: (difference: number): void => clock.set(difference),
     jobFailed: () => failedJobs.inc(),
     jobDone(counts: Record<string, number>): void {
       for (const [kind, count] of Object.entries(counts)) removed.inc({ kind }, count);

@@ -7,9 +7,10 @@ const TIMEOUT_MS = 400;
 /**
  * Opens its own connection: a busy pool must not make the service unready.
  * @param timeout milliseconds
+ * @returns by how many seconds the database's clock is ahead of this machine's
  * @throws Error unless the database can be written and has the latest migration
  */
-export async function checkDatabase(url: string, timeout = TIMEOUT_MS): Promise<void> {
+export async function checkDatabase(url: string, timeout = TIMEOUT_MS): Promise<number> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: timeout,
@@ -19,15 +20,17 @@ export async function checkDatabase(url: string, timeout = TIMEOUT_MS): Promise<
   client.on('error', () => undefined);
   try {
     await client.connect();
-    const { rows } = await client.query<{ reading: string }>(
-      "select current_setting('transaction_read_only') as reading",
+    const { rows } = await client.query<{ reading: string; now: number }>(
+      "select current_setting('transaction_read_only') as reading, extract(epoch from now())::float8 as now",
     );
+    const ahead = Number(rows[0]?.now) - Date.now() / 1_000;
     if (rows[0]?.reading !== 'off') throw new Error('The database can only be read.');
     const { rowCount } = await client.query(
       'select from drizzle.__drizzle_migrations where created_at >= $1 limit 1',
       [latestMigration],
     );
     if (rowCount === 0) throw new Error('The newest migration is not applied.');
+    return ahead;
   } finally {
     client.end().catch(() => undefined);
   }
