@@ -55,24 +55,4 @@ describe('a sync of the catalog', () => {
     expect(await titles()).toEqual(['Trip A']);
     await proxy.close();
   });
-
-  test('says how to continue after the network failed', async () => {
-    const { agency, titles } = await agencyWithCatalog();
-    const rows = codes.map((code) => `${code},New ${code}`);
-    await writeFile(file('catalog.csv'), ['externalReferenceCode,title', ...rows].join('\n'));
-    const proxy = await startCuttingProxy(origin(), Number.POSITIVE_INFINITY, (count) => {
-      if (count === 3) proxy.lose(true);
-    });
-    const sync = ['--retries', '1', 'sync', 'products', file('catalog.csv'), '--concurrency', '1'];
-    const { code, stderr } = await crm(sync, at(agency, proxy.origin));
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /Stopped: [\s\S]*the connection failed: .*\nTo continue, run the same command again/,
-    );
-    expect(stderr).not.toContain('Done');
-    proxy.lose(false);
-    expect((await crm(sync, at(agency, proxy.origin))).code).toBe(0);
-    expect((await titles()).sort()).toEqual(codes.map((code) => `New ${code}`));
-    await proxy.close();
-  });
 });

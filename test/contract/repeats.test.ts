@@ -21,7 +21,7 @@ import type { Reply } from '../support/service.ts';
 
 /**
  * If-None-Match of every GET, Idempotency-Key of every POST that creates a record, If-Match of every PATCH, PUT and DELETE, and unknown names in each
- * of them. The test client compares each ETag with the bytes of the body.
+ * of them. The test client compares each ETag with the bytes of the body, and the headers of caching with each other.
  */
 
 const { service, dashboard } = useDashboard();
@@ -126,6 +126,42 @@ describe('a POST that creates a record returns it again for the same Idempotency
     expect(again.headers['x-request-id']).not.toBe(first.headers['x-request-id']);
     expect(await everything()).toEqual(after);
   });
+});
+
+test('If-None-Match takes several ETags, weakened and suffixed ones and any, and has an effect only on a read that succeeds', async () => {
+  const { agency } = world;
+  const tag = String((await agency.get('/v1/team')).headers.etag);
+  const statusOf = async (header: string, method = 'GET', path = '/v1/team', body?: object) =>
+    (await agency.request(method, path, { body, headers: { 'if-none-match': header } })).status;
+  for (const header of [`"one",W/${tag},"other,"`, `"one", ${tag.slice(0, -1)}-gzip"`, '*'])
+    expect(await statusOf(header), header).toBe(304);
+  for (const header of ['"another"', `"x${tag.slice(1)}`, ''])
+    expect(await statusOf(header), header).toBe(200);
+  expect(await statusOf('*', 'GET', '/v1/team?limit=0')).toBe(400);
+  expect(await statusOf('*', 'PATCH', `/v1/customers/${has.customerId}`, { city: 'Lima' })).toBe(200);
+  expect(await statusOf('*', 'POST', '/v1/catalog/products', { title: 'x' })).toBe(201);
+});
+
+/** Their responses have a key, or a signed link to a file. */
+const SECRET = [
+  'GET /v1/quotes/{quoteId}/attachments',
+  `GET ${BELOW}/customers/{customerId}/export`,
+  `GET ${BELOW}/quotes/{quoteId}/attachments`,
+  `POST ${BELOW}/api-keys`,
+  `POST ${BELOW}/api-keys/{apiKeyId}/rotate`,
+  `POST ${BELOW}/quotes/{quoteId}/attachments`,
+];
+
+test('a response with a key or a signed link must not be cached and has no ETag; every other read has one', async () => {
+  for (const name of SECRET) {
+    const response = await send(world, await requestOf(name, has), { 'if-none-match': '*' });
+    expect(response.status, name).toBe(name.startsWith('GET') ? 200 : 201);
+    expect(response.text, name).toMatch(/"tcrm_\w{43}_|\/files\//);
+    expect(response.headers, name).toMatchObject({ 'cache-control': 'no-store' });
+    expect(response.headers, name).not.toHaveProperty('etag');
+  }
+  const tagged = operationsBy('GET').filter((name) => OPERATIONS[name]?.change);
+  expect([...tagged, ...SECRET.slice(0, 3)].sort()).toEqual(operationsBy('GET').sort());
 });
 
 /** The last segment of a POST to a record. */

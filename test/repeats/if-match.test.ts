@@ -28,33 +28,21 @@ function onlySuccess(responses: readonly Reply[]): Reply | undefined {
   return success;
 }
 
-test.each<[string, path: string, create: typeof customer, change: (index: number) => object]>([
-  ['a product', '/v1/catalog/products', product, (index) => ({ title: `by ${index}` })],
-  ['a customer', '/v1/customers', customer, (index) => ({ city: `by ${index}` })],
-  [
-    'a customer with its contacts',
-    '/v1/customers',
-    customer,
-    (index) => ({
-      city: `by ${index}`,
-      contacts: [{ identifierType: 'email', identifierValue: 'ana@example.com' }],
-    }),
-  ],
-])(
-  'of ten simultaneous PATCHes of %s with one tag, over two instances, one is applied',
-  async (_name, path, create, change) => {
-    const agency = await service.agency();
-    const clients = [agency, other.client(agency.key)];
-    const url = `${path}/${(await create(agency)).id}`;
-    const tag = ifMatch((await agency.get(url)).headers.etag);
-    const responses = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => (clients[index % 2] as Agency).patch(url, change(index), tag)),
-    );
-    const applied = onlySuccess(responses);
-    const { text, headers } = await agency.get(url);
-    expect([text, headers.etag]).toEqual([applied?.text, applied?.headers.etag]);
-  },
-);
+test('of ten simultaneous PATCHes with one tag, over two instances, one is applied', async () => {
+  const agency = await service.agency();
+  const clients = [agency, other.client(agency.key)];
+  const url = `/v1/customers/${(await customer(agency)).id}`;
+  const tag = ifMatch((await agency.get(url)).headers.etag);
+  const contacts = [{ identifierType: 'email', identifierValue: 'ana@example.com' }];
+  const responses = await Promise.all(
+    Array.from({ length: 10 }, (_, index) =>
+      (clients[index % 2] as Agency).patch(url, { city: `by ${index}`, contacts }, tag),
+    ),
+  );
+  const applied = onlySuccess(responses);
+  const { text, headers } = await agency.get(url);
+  expect([text, headers.etag]).toEqual([applied?.text, applied?.headers.etag]);
+});
 
 test('of ten simultaneous PUTs that may only create, or that have one tag, one is applied', async () => {
   const { get, put } = dashboard.of(await service.agency());
@@ -77,31 +65,19 @@ const OTHER = `"${'A'.repeat(43)}"`;
 const CHANGED = 'The record has changed since you read it. Read it again and send its new ETag.';
 const NO_TAG = 'If-Match has no entity tag. Send the ETag of the response unchanged, with its quotes.';
 
-/** Sends a PATCH to a product with the title Oaxaca. Returns the response, and the title after it. */
-async function patchWith(header: (tag: string) => string) {
-  const agency = await service.agency();
-  const url = `/v1/catalog/products/${(await product(agency)).id}`;
-  const tag = String((await agency.get(url)).headers.etag);
-  const response = await agency.patch(url, { title: 'Mérida' }, ifMatch(header(tag)));
-  return { response, title: (await agency.get(url)).body.title };
-}
-
-test.each<[string, (tag: string) => string]>([
+test.each<[string, (tag: string) => string, message?: string]>([
   ['a list with the tag', (tag) => `${OTHER},${tag} ,"x"`],
   ['a list of tags that a proxy weakened', (tag) => `W/${OTHER}, W/${tag}`],
   ['the tag with the suffix of a proxy', (tag) => `${tag.slice(0, -1)}-gzip"`],
-])('a PATCH whose If-Match is %s is applied', async (_what, header) => {
-  expect(await patchWith(header)).toMatchObject({ response: { status: 200 }, title: 'Mérida' });
-});
-
-test.each<[string, (tag: string) => string, message: string]>([
   ['a list with a star', () => `${OTHER}, *`, CHANGED],
   ['a part of the tag', (tag) => `${tag.slice(0, 20)}"`, CHANGED],
   ['a list of other weak tags', () => `W/${OTHER}, W/"x-gzip"`, CHANGED],
   ['the tag without quotes', (tag) => tag.slice(1, -1), NO_TAG],
-])('a PATCH whose If-Match is %s changes nothing, and the error says why', async (_what, header, message) => {
-  expect(await patchWith(header)).toMatchObject({
-    response: { status: 412, body: { error: { message } } },
-    title: 'Oaxaca',
-  });
+])('a PATCH whose If-Match is %s is applied, or its error says why not', async (_what, header, message) => {
+  const agency = await service.agency();
+  const url = `/v1/catalog/products/${(await product(agency)).id}`;
+  const tag = String((await agency.get(url)).headers.etag);
+  const { status, body } = await agency.patch(url, { title: 'Mérida' }, ifMatch(header(tag)));
+  expect([status, body.error?.message]).toEqual([message ? 412 : 200, message]);
+  expect((await agency.get(url)).body.title).toBe(message ? 'Oaxaca' : 'Mérida');
 });
