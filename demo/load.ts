@@ -1,9 +1,8 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hashKey } from '../src/api-keys/api-key.ts';
 import { findKey, issueApiKey } from '../src/api-keys/repository.ts';
 import { type Database, type OrganizationScope, parseJson, type Queries, scopeTo } from '../src/db/index.ts';
-import { readSecret } from '../src/files/secret.ts';
+import { readSecret, replaceSecret } from '../src/files/secret.ts';
 import type { FileStorage } from '../src/files/storage.ts';
 import { allOrganizations, createOrganization } from '../src/organizations/repository.ts';
 import { demoRecords } from './records.ts';
@@ -15,12 +14,6 @@ export type DemoOptions = { db: Database; storage: FileStorage; dataDir: string 
 async function keptKey(db: Database, path: string): Promise<string | undefined> {
   const key = await readSecret(path);
   return key && (await findKey(db, hashKey(key))) ? key : undefined;
-}
-
-async function keep(path: string, key: string): Promise<void> {
-  // The mode applies only to new files.
-  await rm(path, { force: true });
-  await writeFile(path, `${key}\n`, { mode: 0o600 });
 }
 
 /** The records of an agency, in an empty organization. */
@@ -55,14 +48,13 @@ async function loadOrganization(
 export async function loadDemo({ db, storage, dataDir }: DemoOptions): Promise<string | undefined> {
   const path = join(dataDir, 'demo-key');
   if ((await allOrganizations(db)).length > 0) return keptKey(db, path);
-  await mkdir(dataDir, { recursive: true });
   return db.transaction(async (loading) => {
     const scope = await loadOrganization('agency', loading, storage);
     // A second, small organization, which shows that organizations are isolated.
     await loadOrganization('neighbour', loading, storage);
     const { key } = parseJson(await issueApiKey(scope, { name: 'Demo key' }));
     // Before the commit: if the commit fails, the next load replaces the file.
-    await keep(path, key);
+    await replaceSecret(path, key);
     return key;
   });
 }

@@ -70,29 +70,16 @@ describe('an upload', () => {
       });
   });
 
-  test.each([
-    ['an empty file', 0],
-    ['a file of exactly 25 MiB', LIMIT],
-  ])('takes %s, with its parts in either order', async (_name, size) => {
-    const { upload } = await emptyQuote();
-    const response = await upload([['file', fileOf(Buffer.alloc(size))], KIND]);
-    expect(response).toMatchObject({ status: 201, body: { kind: 'itinerary', sizeBytes: size } });
-  });
-
-  test('of a file that is one byte too large returns 413 and stores nothing', async () => {
+  test('takes an empty file and one of 25 MiB, with its parts in either order; one byte more is 413 and stores nothing', async () => {
+    for (const size of [0, LIMIT]) {
+      const { upload } = await emptyQuote();
+      const response = await upload([['file', fileOf(Buffer.alloc(size))], KIND]);
+      expect(response).toMatchObject({ status: 201, body: { kind: 'itinerary', sizeBytes: size } });
+    }
     const { upload, expectNothingStored } = await emptyQuote();
     const response = await upload([['file', fileOf(Buffer.alloc(LIMIT + 1))], KIND]);
     expect(response).toMatchObject({ status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } });
     await expectNothingStored();
-  });
-
-  test.each([
-    ['text/html; charset=utf-8', 'text/html'],
-    ['nonsense', 'application/octet-stream'],
-    ['text/html<script>', 'application/octet-stream'],
-  ])('records the type %j as %s', async (type, mimeType) => {
-    const { upload } = await emptyQuote();
-    expect((await upload([KIND, ['file', fileOf('x', 'a.txt', type)]])).body).toMatchObject({ mimeType });
   });
 
   test.each<[string, Part[], string[]]>([
@@ -101,7 +88,6 @@ describe('an upload', () => {
     ['a file as its kind', [['kind', fileOf('x')], FILE], ['body.kind']],
     ['two files', [KIND, FILE, FILE], ['body.file']],
     ['two kinds', [KIND, FILE, KIND], ['body.kind']],
-    ['an empty kind', [['kind', ''], FILE], ['body.kind']],
     ['a kind of 256 characters', [['kind', 'ñ'.repeat(256)], FILE], ['body.kind']],
     ['a file name of 256 characters', [KIND, ['file', fileOf('x', 'n'.repeat(256))]], ['body.file.fileName']],
   ])('with %s is a validation error that names it, and stores nothing', async (_name, parts, paths) => {
@@ -127,21 +113,19 @@ describe('an upload', () => {
     });
   });
 
-  const unnamed = (body: Buffer) => Buffer.from(body.toString().replace('cotización.pdf', ''));
   test.each([
-    ['is JSON', 'body', { 'content-type': 'application/json' }, () => Buffer.from('{"kind":"itinerary"}')],
-    ['has no boundary', 'body', { 'content-type': 'multipart/form-data' }, (body: Buffer) => body],
-    ['ends within its file', 'body', {}, (body: Buffer) => body.subarray(0, body.indexOf('the bytes') + 4)],
-    ['ends within its first part', 'body', {}, (body: Buffer) => body.subarray(0, 50)],
-    ['has a file without a name', 'body.file.fileName', {}, unnamed],
-  ])('whose body %s is a validation error at %s, and stores nothing', async (_name, at, headers, change) => {
+    ['is JSON', { 'content-type': 'application/json' }, () => Buffer.from('{"kind":"itinerary"}')],
+    ['ends within its file', {}, (body: Buffer) => body.subarray(0, body.indexOf('the bytes') + 4)],
+    [
+      'has a file without a name',
+      {},
+      (body: Buffer) => Buffer.from(body.toString().replace('cotización.pdf', '')),
+    ],
+  ])('whose body %s is a validation error, and stores nothing', async (_name, headers, change) => {
     const { call, path, expectNothingStored } = await emptyQuote();
     const form = await formOf(KIND, FILE);
-    const sent = { headers: { ...form.headers, ...headers } };
-    expect(await call.post(path, change(form.body), sent)).toMatchObject({
-      status: 400,
-      body: { error: { code: 'VALIDATION_FAILED', details: [{ path: at }] } },
-    });
+    const response = await call.post(path, change(form.body), { headers: { ...form.headers, ...headers } });
+    expect(response).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_FAILED' } } });
     await expectNothingStored();
   });
 });
@@ -234,21 +218,14 @@ describe('between the file and its row', () => {
   });
 
   test('a storage that fails to remove a file changes no response', async () => {
-    const { agency, id, call, path, upload, rows, files } = await emptyQuote();
+    const { agency, path, upload, rows, files } = await emptyQuote();
     const remove = () => Promise.reject(new Error('The disk does not respond.'));
     const api = await dashboardWith({ storage: { ...service.storage, remove } });
-    const uploadWith = (key: string) => upload([KIND, FILE], { 'idempotency-key': key }, api);
-    const first = await uploadWith('one');
-    expect(await uploadWith('one')).toMatchObject({ status: 201, body: { id: first.body.id } });
-    const deleted = await api.of(agency).delete(`${path}/${first.body.id}`);
-    expect(deleted).toMatchObject({ status: 200, body: { id: first.body.id } });
-    await call.delete(`/quotes/${id}`);
-    expect(await uploadWith('two')).toMatchObject({
-      status: 404,
-      body: { error: { code: 'QUOTE_NOT_FOUND' } },
-    });
-    expect(await rows()).toEqual([]);
-    expect(await files()).toHaveLength(3);
+    const uploadAgain = () => upload([KIND, FILE], { 'idempotency-key': 'one' }, api);
+    const { body } = await uploadAgain();
+    expect(await uploadAgain()).toMatchObject({ status: 201, body: { id: body.id } });
+    expect((await api.of(agency).delete(`${path}/${body.id}`)).status).toBe(200);
+    expect([(await rows()).length, (await files()).length]).toEqual([0, 2]);
   });
 
   test.skipIf(inject('workerUrls').length > 0)(
@@ -339,11 +316,9 @@ describe('a signed link', () => {
   test('is not valid in another spelling, even one that decodes to the same bytes', async () => {
     const { path } = await signedLink();
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-    const last = alphabet.indexOf(path.at(-1) ?? '');
-    const sameBytes = path.slice(0, -1) + alphabet[last ^ 1];
-    for (const spelling of [sameBytes, `${path}=`, `${path}%0A`, path.slice(0, -1), path.toLowerCase()])
+    const sameBytes = path.slice(0, -1) + alphabet[alphabet.indexOf(path.at(-1) ?? '') ^ 1];
+    for (const spelling of [sameBytes, `${path}=`, `${path}%0A`, '/files/', `/files/${'x'.repeat(5_000)}`])
       await expectInvalid(spelling);
-    for (const text of ['', '%F0%9F%8C%8B', 'x'.repeat(5_000)]) await expectInvalid(`/files/${text}`);
   });
 
   test('is no longer valid when its quote is archived or its attachment deleted', async () => {
@@ -353,37 +328,17 @@ describe('a signed link', () => {
     for (const { path } of [archived, deleted]) await expectInvalid(path);
   });
 
-  // A range of another unit, or of two parts, is ignored; one that is longer than the file is all of it.
-  test.each([
-    ['bytes=0-4', 206, 0, 4],
-    ['bytes=-10', 206, 1990, 1999],
-    ['bytes=1999-5000', 206, 1999, 1999],
-    ['lines=1-2', 200, 0, 1999],
-    ['bytes=0-1,5-6', 200, 0, 1999],
-    ['bytes=-2001', 200, 0, 1999],
-  ])('with the range %s returns %i, and the bytes %i to %i', async (range, status, from, to) => {
+  test('continues a download, only if the file is still the same; a range past its end is 416', async () => {
     const { path, content } = await signedLink();
-    const { statusCode, headers, rawPayload } = await download(path, { range });
-    const contentRange = status === 206 ? `bytes ${from}-${to}/2000` : undefined;
-    expect([statusCode, headers['content-range']]).toEqual([status, contentRange]);
-    expect(rawPayload.equals(content.subarray(from, to + 1))).toBe(true);
-  });
-
-  test.each([
-    ['bytes=2000-', 2_000],
-    ['bytes=0-', 0],
-  ])('returns 416 and the size for the range %s of a file of %d bytes', async (range, size) => {
-    const { path } = await signedLink({ content: Buffer.alloc(size) });
-    const { statusCode, headers, body } = await download(path, { range });
-    expect([statusCode, headers['content-range']]).toEqual([416, `bytes */${size}`]);
-    const message = 'The range begins after the end of the file. Content-Range has the size of the file.';
-    expect(JSON.parse(body)).toEqual({ error: { code: 'RANGE_NOT_SATISFIABLE', message } });
-  });
-
-  test('continues a download only if the file is still the same', async () => {
-    const { path } = await signedLink();
-    const etag = String((await download(path)).headers.etag);
     const range = 'bytes=5-9';
+    const part = await download(path, { range });
+    const etag = String(part.headers.etag);
+    expect([part.statusCode, part.headers['content-range']]).toEqual([206, 'bytes 5-9/2000']);
+    expect(part.rawPayload.equals(content.subarray(5, 10))).toBe(true);
+    const past = await download(path, { range: 'bytes=2000-' });
+    expect([past.statusCode, past.headers['content-range']]).toEqual([416, 'bytes */2000']);
+    const message = 'The range begins after the end of the file. Content-Range has the size of the file.';
+    expect(JSON.parse(past.body)).toEqual({ error: { code: 'RANGE_NOT_SATISFIABLE', message } });
     expect((await download(path, { range, 'if-range': etag })).statusCode).toBe(206);
     expect((await download(path, { range, 'if-range': '"other"' })).statusCode).toBe(200);
     const { statusCode, body } = await download(path, { 'if-match': '"other"' });

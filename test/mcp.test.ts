@@ -8,7 +8,7 @@ import { operationsOf, readDocument } from './support/contract.ts';
 import { FILE, populate } from './support/operations.ts';
 import { conversation, message, opportunity, product } from './support/records.ts';
 import { type Service, startService } from './support/service.ts';
-import { exchange, listen, requestBytes } from './support/socket.ts';
+import { listen } from './support/socket.ts';
 
 /** The Model Context Protocol, with the client of the official SDK over a real connection. */
 
@@ -83,17 +83,9 @@ describe('the tools', () => {
       // Agents cannot send headers.
       expect(JSON.stringify(tool), tool.name).not.toMatch(/etag|if-match|strict|prefer:|header/i);
     }
-    const update = tools.find(({ name }) => name === 'updateCustomer');
-    expect(update?.description).toContain('`contacts`, `tags` and `summary` replace what was there');
-    expect(update?.description).toContain('`clear` empties fields');
-    expect(tools.find(({ name }) => name === 'createCustomer')?.inputSchema.required).toEqual(['contacts']);
-    const { Customer } = readDocument('openapi/openapi.json').components.schemas;
-    const { properties: ofList } = tools.find(({ name }) => name === 'listCustomers')?.inputSchema ?? {};
-    expect(ofList).toMatchObject({
-      limit: { type: 'integer', minimum: 1, maximum: 100, default: 25 },
-      updatedSince: { type: 'string', format: 'date-time' },
-      fields: { type: 'array', items: { type: 'string', enum: Object.keys(Customer?.properties ?? {}) } },
-    });
+    const { description, inputSchema } = tools.find(({ name }) => name === 'updateCustomer') ?? {};
+    expect(description).toContain('`contacts`, `tags` and `summary` replace what was there');
+    expect(inputSchema?.required).toEqual(['customerId']);
   });
 
   test('only read with MCP=read, and do not exist with MCP=off', async () => {
@@ -148,24 +140,12 @@ const AS_HOSTS_SEND: [name: string, ...args: Record<string, unknown>[]][] = [
   ],
   [
     'createCatalogProduct',
-    {
-      title: 'x',
-      fromPrice: 99.5,
-      durationDays: 3,
-      variants: [{ label: 'A', fromPrice: 7, includes: ['x'] }],
-    },
-    {
-      title: 'x',
-      fromPrice: '99.5',
-      durationDays: '3',
-      variants: { label: 'A', fromPrice: '7', includes: 'x' },
-    },
+    { title: 'x', fromPrice: 99.5, variants: [{ label: 'A', fromPrice: 7, includes: ['x'] }] },
+    { title: 'x', fromPrice: '99.5', currency: '', variants: { label: 'A', fromPrice: '7', includes: 'x' } },
     {
       title: 'x',
       fromPrice: '99.50',
-      durationDays: 3,
-      currency: '',
-      variants: '[{"label":"A","fromPrice":7,"priceMax":null,"description":"","includes":"[\\"x\\"]"}]',
+      variants: '[{"label":"A","fromPrice":7,"priceMax":null,"includes":"[\\"x\\"]"}]',
     },
   ],
   [
@@ -305,57 +285,37 @@ describe('arguments', () => {
 
 test('a result above 1 MiB, or above 4 MiB before its fields were cut, is an error that says what to do', async () => {
   const { agency, client } = await agent();
-  const hostile = 'x\\"]}{[,\\\\" '.repeat(4_000);
   for (let index = 0; index < 18; index += 1)
-    await product(agency, {
-      title: `"${index}\\`,
-      description: hostile,
-      variants: [{ label: '}"', description: '"' }],
-    });
+    await product(agency, { title: `"${index}\\`, description: 'x\\"]}{[,\\\\" '.repeat(4_000) });
   const error = {
     code: 'VALIDATION_FAILED',
     message:
       'The result would be larger than 1 MiB, or 4 MiB before its `fields` were cut. Use a lower `limit`, or name fewer `fields`.',
   };
-  for (const args of [{}, { fields: ['description'] }])
-    expect(await call(client, 'listCatalogProducts', args)).toEqual({ isError: true, body: { error } });
-  expect((await call(client, 'listCatalogProducts', { limit: 5 })).body).toEqual(
-    (await agency.get('/v1/catalog/products?limit=5')).body,
-  );
+  expect(await call(client, 'listCatalogProducts')).toEqual({ isError: true, body: { error } });
   const { data, pagination } = (await agency.get('/v1/catalog/products')).body;
-  const cut = data.map(({ id, title, variants }: Record<string, unknown>) => ({ id, title, variants }));
-  expect((await call(client, 'listCatalogProducts', { fields: ['variants', 'id', 'title'] })).body).toEqual({
-    data: cut,
-    pagination,
-  });
+  const cut = data.map(({ id, title }: Record<string, unknown>) => ({ id, title }));
+  const { body } = await call(client, 'listCatalogProducts', { fields: ['id', 'title'] });
+  expect(body).toEqual({ data: cut, pagination });
   const chat = await conversation(agency);
-  for (let index = 0; index < 20; index += 1)
-    await message(agency, chat.id, { content: '🌴'.repeat(15_000) });
-  const transcript = { conversationId: chat.id, fields: ['direction'], limit: 20 };
-  expect((await call(client, 'getConversationTranscript', transcript)).body.data).toEqual(
-    Array(20).fill({ direction: 'inbound' }),
-  );
-  for (let index = 0; index < 60; index += 1)
+  for (let index = 0; index < 80; index += 1)
     await message(agency, chat.id, { content: '🌴'.repeat(16_000) });
-  expect(await call(client, 'getConversationTranscript', { ...transcript, limit: 80 })).toEqual({
-    isError: true,
-    body: { error },
-  });
+  const read = (limit: number) =>
+    call(client, 'getConversationTranscript', { conversationId: chat.id, fields: ['direction'], limit });
+  expect((await read(20)).body.data).toEqual(Array(20).fill({ direction: 'inbound' }));
+  expect(await read(80)).toEqual({ isError: true, body: { error } });
 });
 
 describe('a call', () => {
-  test('creates, finds, changes and archives a record', async () => {
-    const { agency, client } = await agent();
-    const contacts = [{ identifierType: 'email', identifierValue: 'ana@example.com' }];
-    const { body: created } = await call(client, 'createCustomer', { firstName: 'Ana', contacts });
-    expect((await agency.get(`/v1/customers/${created.id}`)).body).toEqual(created);
-    const found = await call(client, 'listCustomers', { query: 'ANA@', limit: 1 });
+  test('finds and archives a record', async () => {
+    const { client } = await agent();
+    const { body: created } = await call(client, 'createCustomer', { firstName: 'Ana', contacts: CONTACTS });
+    const found = await call(client, 'listCustomers', { query: 'ANA', limit: 1 });
     expect(found.body).toEqual({ data: [created], pagination: { limit: 1, offset: 0, total: 1 } });
-    const { body: changed } = await call(client, 'updateCustomer', { customerId: created.id, city: 'Quito' });
-    expect(changed).toMatchObject({ id: created.id, city: 'Quito' });
+    const body = { id: created.id, archived: true };
     expect(await call(client, 'archiveCustomer', { customerId: created.id })).toEqual({
       isError: false,
-      body: { id: created.id, archived: true },
+      body,
     });
   });
 
@@ -414,33 +374,23 @@ describe('a call', () => {
     expect(inner?.organizationId).toBe(id);
     expect(outer.map(({ requestId }) => requestId)).toContain(inner?.requestId);
   });
-
-  test('uses the key of its request, in either header, even if the header is repeated', async () => {
-    const { key } = await service.agency();
-    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'listTeamMembers' } };
-    const variants: Record<string, string>[] = [
-      { 'x-api-key': key },
-      { 'x-api-key': key, 'X-Api-Key': key },
-      { 'x-api-key': key, Authorization: 'Basic eDp5' },
-    ];
-    for (const headers of variants) {
-      const all = { ...headers, 'Content-Type': 'application/json' };
-      const bytes = requestBytes('POST', '/mcp', all, JSON.stringify(message));
-      const response = await exchange(Number(new URL(base).port), bytes);
-      expect(JSON.parse(response?.text ?? '').result.isError).toBe(false);
-    }
-  });
 });
 
 describe('the protocol', () => {
-  test.each([{}, { authorization: 'Bearer tcrm_wrong' }])(
-    'needs a valid key: headers %j are rejected',
-    async (headers) => {
-      const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-      const { status, body } = await service.client('').post('/mcp', message, { key: null, headers });
-      expect([status, body.error.code]).toEqual([401, 'UNAUTHORIZED']);
-    },
-  );
+  test('needs a valid key, in either header, and has no OAuth: an error says to set the key as a header', async () => {
+    const agency = await service.agency();
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    const ask = (headers: Record<string, string>, url = '/mcp') =>
+      agency.post(url, list, { key: null, headers });
+    expect((await ask({ 'x-api-key': agency.key, authorization: 'Basic eDp5' })).status).toBe(200);
+    for (const headers of [{}, { authorization: 'Bearer tcrm_wrong' }])
+      expect((await ask(headers as Record<string, string>)).status).toBe(401);
+    for (const url of ['/.well-known/oauth-authorization-server/mcp', '/register']) {
+      const { status, body } = await ask({}, url);
+      expect([status, body.error.code]).toEqual([404, 'ROUTE_NOT_FOUND']);
+      expect(body.error.message).toContain('Set the API key as a header: `Authorization: Bearer <key>`');
+    }
+  });
 
   test.each([
     ['GET', '/.well-known/oauth-protected-resource'],
@@ -475,25 +425,6 @@ describe('the protocol', () => {
     expect((await agency.delete('/mcp')).headers.allow).toBe('POST');
   });
 
-  test('names the supported revisions where one is unknown', async () => {
-    const agency = await service.agency();
-    const message = { jsonrpc: '2.0', id: 7, method: 'ping' };
-    for (const version of ['2020-01-01', '2099-01-01'])
-      expect(
-        await agency.post('/mcp', message, { headers: { 'mcp-protocol-version': version } }),
-      ).toMatchObject({
-        status: 400,
-        body: {
-          id: 7,
-          error: {
-            code: -32_022,
-            message: expect.stringContaining('Supported: 2026-07-28, 2025-11-25, 2025-06-18'),
-            data: { requested: version },
-          },
-        },
-      });
-  });
-
   test('of revision 2026-07-28 has the tools and results of earlier ones, and keeps two callers apart', async () => {
     const [one, other] = [await service.agency(), await service.agency()];
     await opportunity(one, { title: 'Una' });
@@ -511,11 +442,10 @@ describe('the protocol', () => {
           await call(old, 'listOpportunities', args),
         );
     }
+    const titlesOf = async (client: Client) =>
+      (await call(client, 'listOpportunities', { fields: ['title'] })).body.data;
     const titles = await Promise.all(
-      Array.from({ length: 10 }, async (_, index) => {
-        const client = both[index % 2 ? 1 : 0];
-        return (await call(client, 'listOpportunities', { fields: ['title'] })).body.data;
-      }),
+      Array.from({ length: 10 }, (_, index) => titlesOf(both[index % 2 ? 1 : 0])),
     );
     expect(titles).toEqual(Array.from({ length: 10 }, (_, index) => [{ title: index % 2 ? 'Otra' : 'Una' }]));
   });

@@ -68,7 +68,5 @@ test('the id of a request, or its time and the start of its key, lead to its log
   expect(await runCommand(byKey.replaceAll('KEY_ID', String(line.apiKeyId)))).toEqual([line]);
 
   const record = recordQuery.replace('ORGANIZATION_ID', agency.id).replace('RECORD_ID', created.body.id);
-  const [stored] = await service.query<{ created_at: Date; archived_at: Date | null }>(record);
-  expect(stored?.created_at.toISOString()).toBe(created.body.createdAt);
-  expect(stored?.archived_at).toBeNull();
+  expect(await service.query(record)).toMatchObject([{ archived_at: null }]);
 });

@@ -24,21 +24,6 @@ test('has every operation of the document', async () => {
   );
 });
 
-test('a product is created, read, changed, listed and archived', async () => {
-  const { crm } = await start();
-  const created = await crm.products.create({ title: 'Patagonia', variants: [{ label: 'Alta' }] });
-  expect(created).toMatchObject({ title: 'Patagonia', type: 'package', variants: [{ label: 'Alta' }] });
-  const { id } = created;
-  expect(await crm.products.get(id)).toEqual(created);
-  const changed = await crm.products.update(id, { fromPrice: 1450, currency: 'USD' });
-  expect(changed).toMatchObject({ id, fromPrice: 1450, currency: 'USD' });
-  const { data, pagination } = await crm.products.list({ query: 'patagonia', limit: 5 });
-  expect(data).toEqual([changed]);
-  expect(pagination).toEqual({ limit: 5, offset: 0, total: 1 });
-  expect(await crm.products.archive(id)).toEqual({ id, archivedAt: expect.any(String) });
-  await expect(crm.products.get(id)).rejects.toMatchObject({ code: 'CATALOG_PRODUCT_NOT_FOUND' });
-});
-
 test('a walk returns every row, in pages of the requested size', async () => {
   const { crm } = await start();
   const titles = Array.from({ length: 23 }, (_, index) => `Product ${index}`);
@@ -90,9 +75,9 @@ describe('unknown names', () => {
   });
 });
 
-test.each(['/', '/v1', '/v1/'])('the base address may end in %s', async (end) => {
+test('the base address may end in /v1/', async () => {
   const { agency, baseUrl } = await start();
-  const crm = createClient({ apiKey: agency.key, baseUrl: baseUrl + end });
+  const crm = createClient({ apiKey: agency.key, baseUrl: `${baseUrl}/v1/` });
   expect((await crm.team.list()).pagination.total).toBe(0);
 });
 
@@ -127,7 +112,8 @@ test('a change with a stale ifMatch changes nothing', async () => {
   await expect(crm.products.archive(id, { ifMatch: stale })).rejects.toMatchObject(error);
   expect(await crm.products.get(id)).toEqual(changed);
   await crm.products.update(id, { fromPrice: 3 }, { ifMatch: changed });
-  await crm.products.archive(id, { ifMatch: '*' });
+  expect(await crm.products.archive(id, { ifMatch: '*' })).toEqual({ id, archivedAt: expect.any(String) });
+  await expect(crm.products.get(id)).rejects.toMatchObject({ code: 'CATALOG_PRODUCT_NOT_FOUND' });
 });
 
 test('a second create with the same idempotency key is a replay, and creates no second record', async () => {

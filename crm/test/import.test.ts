@@ -66,22 +66,7 @@ describe('crm import customers', () => {
     const second = await crm(['import', 'customers', again, '--yes', ...args], at(agency));
     expect(second.stderr).toMatch(/Done: 3 rows in .*, 1 created, 2 rejected\./);
     const twice = (await readFile(file('leads.rejected.rejected.csv'), 'utf8')).split('\r\n');
-    expect(twice.map((line) => line.split(';').length)).toEqual([10, 10, 10, 1]);
-    expect(twice[0]).toBe(rejected[0]);
-  });
-
-  test('imports corrected rows of NDJSON, too', async () => {
-    const agency = await service.agency();
-    const row = (address: string) =>
-      JSON.stringify({ contacts: [{ identifierType: 'email', identifierValue: address }] });
-    await writeFile(file('lines.ndjson'), `${row('ana@example.com')}\n${row('luis')}\n${row('eva')}\n`);
-    await crm(['import', 'customers', file('lines.ndjson')], at(agency));
-    const again = file('lines.rejected.ndjson');
-    await writeFile(again, (await readFile(again, 'utf8')).replace('"luis"', '"luis@example.com"'));
-    const second = await crm(['import', 'customers', again], at(agency));
-    expect(second.stderr).toMatch(/Done: 2 rows in .*, 1 created, 1 rejected\./);
-    const twice = JSON.parse(await readFile(file('lines.rejected.rejected.ndjson'), 'utf8'));
-    expect(twice.row).toEqual(JSON.parse(row('eva')));
+    expect([twice[0], twice.length]).toEqual([rejected[0], 4]);
   });
 
   test('reports a wrong map, file, key or resource in a message without a stack', async () => {
@@ -171,70 +156,50 @@ test('empty rows are skipped and counted', async () => {
 });
 
 describe('crm import customers --dry-run', () => {
-  const ROWS = [
-    'Nombre,whatsapp,telefono,Email,Idioma,Etiquetas,Notas',
-    'Ana,+52 55 1234 5678,,ana@example.com,Español,vip,',
-    'Bea,,,bea@example.com,Português,,',
-    'Cid,,,cid@example.com,en-US,,',
-    'Dan,,,dan@example.com,Klingon,,',
-    'Eva,55 1234 5678,,,es,,',
-    'Fay,,,fay at example,es,,',
-    `${'x'.repeat(256)},,,gus@example.com,,,`,
-    'Hal,+52 55 8765 4321 | 52 55,,hal@example.com,,,',
-    'Ida,,123,,,,',
-    `Jon,,,jon@example.com,,${'y'.repeat(101)},`,
-    'Kim,,,kim@example.com,,,one,more',
-    'Lea,,,lea@example.com',
-    'Max,,,ANA@example.com,,,',
-  ];
+  const ROWS = `Nombre,whatsapp,telefono,Email,Idioma,Etiquetas,Notas
+Ana,+52 55 1234 5678,,ana@example.com,Español,vip,
+Dan,,,dan@example.com,Klingon,,
+Eva,55 1234 5678,,,es,,
+Fay,,,fay at example,es,,
+${'x'.repeat(256)},,,gus@example.com,,,
+Hal,+52 55 8765 4321 | 52 55,,hal@example.com,,,
+Ida,,123,,,,
+Jon,,,jon@example.com,,${'y'.repeat(101)},
+Kim,,,kim@example.com,,,one,more
+Lea,,,lea@example.com
+Max,,,ANA@example.com,,,`;
 
   test('rejects exactly the rows and contacts that the import rejects', async () => {
     const agency = await service.agency();
     const path = file('messy.csv');
-    await writeFile(path, ROWS.join('\n'));
+    await writeFile(path, ROWS);
     const trial = await crm(['import', 'customers', path, '--dry-run']);
     const run = await crm(['import', 'customers', path, '--yes', '--concurrency', '1'], at(agency));
     const rejected = await readFile(file('messy.rejected.csv'), 'utf8');
-    expect(rejected.match(/^\d+/gm)).toEqual(['5', '6', '7', '8', '9', '10', '11', '12', '13', '14']);
-    expect(trial.stderr).toMatch(
-      /Dry run: 5 customers would be sent, 8 rejected, 1 with a skipped contact, 1 with a skipped value/,
-    );
-    expect(JSON.parse(trial.stdout.split('\n')[0] ?? '')).toMatchObject({
-      firstName: 'Ana',
-      tags: ['vip'],
-      contacts: [
-        { identifierType: 'whatsapp', identifierValue: '+52 55 1234 5678' },
-        { identifierType: 'email' },
-      ],
-    });
+    expect(rejected.match(/^\d+/gm)).toEqual(['3', '4', '5', '6', '7', '8', '9', '10', '11', '12']);
+    const counts = '8 rejected, 1 with a skipped contact, 1 with a skipped value';
+    expect(trial.stderr).toContain(`Dry run: 3 customers would be sent, ${counts}`);
+    expect(run.stderr).toContain(`3 created, ${counts}`);
     expect(existsSync(statePath(path))).toBe(false);
-    expect(rejected).toContain('column ""Idioma"" is none of es, pt, en: ""Klingon""');
-    expect(run.stderr).toMatch(/5 created, 8 rejected, 1 with a skipped contact, 1 with a skipped value/);
     expect((await agency.get('/v1/customers')).body.data).toMatchObject([
       { firstName: 'Hal', contacts: [{ identifierType: 'whatsapp' }, { identifierType: 'email' }] },
       { firstName: 'Dan', preferredLanguage: null },
-      { firstName: 'Cid', preferredLanguage: 'en' },
-      { firstName: 'Bea', preferredLanguage: 'pt' },
-      { firstName: 'Ana', preferredLanguage: 'es' },
+      { firstName: 'Ana', preferredLanguage: 'es', tags: ['vip'] },
     ]);
   });
 
   test('checks every keyword of the schemas, and fails for a keyword that it cannot check', () => {
-    const check = schemaChecker({
-      Person: {
-        type: 'object',
-        properties: {
-          birthday: { type: ['string', 'null'], format: 'date' },
-          since: { type: 'string', format: 'date-time' },
-          code: { type: 'string', pattern: '^[A-Z]+$' },
-          name: { type: 'string', minLength: 2, maxLength: 3 },
-          age: { type: 'integer', minimum: 1, maximum: 2 },
-          height: { type: 'number', exclusiveMinimum: 0 },
-          tags: { type: 'array', maxItems: 1 },
-        },
-      },
-      Unknown: { type: 'object', minSparkle: 1 },
-    });
+    const type = 'object';
+    const properties = {
+      birthday: { type: ['string', 'null'], format: 'date' },
+      since: { type: 'string', format: 'date-time' },
+      code: { type: 'string', pattern: '^[A-Z]+$' },
+      name: { type: 'string', minLength: 2, maxLength: 3 },
+      age: { type: 'integer', minimum: 1, maximum: 2 },
+      height: { type: 'number', exclusiveMinimum: 0 },
+      tags: { type: 'array', maxItems: 1 },
+    };
+    const check = schemaChecker({ Person: { type, properties }, Unknown: { type, minSparkle: 1 } });
     check('Person', { birthday: '2028-02-29', since: '2027-01-01T00:00:00Z', code: 'A' });
     for (const [name, value, message] of [
       ['birthday', '2027-02-29', 'must match format "date"'],
@@ -327,19 +292,14 @@ describe('crm import customers --update', () => {
     expect(await read(ana.id)).toEqual(after);
   });
 
-  test('overwrites fields that differ', async () => {
-    const { ana, run, read } = await lists();
-    expect((await run('--update', 'overwrite')).stderr).toMatch(/1 created, 1 updated, 1 rejected/);
-    expect(await read(ana.id)).toMatchObject({ firstName: 'Anita', city: 'Puebla', tags: ['vip', 'feria'] });
-  });
-
-  test('overwrites a customer that an earlier run created for the same row, too', async () => {
-    const { agency, run } = await lists();
+  test('overwrites fields that differ, also of a customer that an earlier run created for the same row', async () => {
+    const { agency, ana, run, read } = await lists();
     await run('--update');
     const [luis] = (await agency.get('/v1/customers?query=luis')).body.data;
     await agency.patch(`/v1/customers/${luis.id}`, { city: 'Cusco', country: 'Perú', tags: ['vip'] });
     expect((await run('--update')).stderr).toMatch(/1 created before, 1 unchanged, 1 rejected/);
     expect((await run('--update', 'overwrite')).stderr).toMatch(/2 updated, 1 rejected/);
+    expect(await read(ana.id)).toMatchObject({ firstName: 'Anita', city: 'Puebla', tags: ['vip', 'feria'] });
     const [now] = (await agency.get('/v1/customers?query=luis')).body.data;
     expect(now).toEqual({ ...luis, country: 'Perú', tags: ['vip'], updatedAt: now.updatedAt });
   });
@@ -396,11 +356,4 @@ describe('an interrupted import', () => {
     expect(await run('--restart')).toContain('4 created');
     expect(await run('--resume')).toContain('no unfinished import');
   });
-});
-
-test('the command prints its version, and an example in the help of every command', async () => {
-  const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
-  expect(await crm(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
-  for (const args of [['--help'], ['import', '--help'], ['export', '--help'], ['sync', '--help']])
-    expect((await crm(args)).stdout).toMatch(/\nExamples:\n {2}crm (import|export|sync) /);
 });

@@ -62,22 +62,19 @@ const fingerprintOf = (path: string, key: string): Buffer =>
   hash('sha256', `${ownerOf(path)} POST ${path}\n${key}`, 'buffer');
 
 /** A PUT, a PATCH or a restore of a record that would have the unique value of another one. */
-function taken(
-  idName: string,
-  make: Make,
-  unique: Fields,
-  { archive }: Pick<typeof teamMemberRecord, 'archive'>,
-): Provocation {
-  return async (send) => {
+const taken =
+  (
+    idName: string,
+    make: Make,
+    unique: Fields,
+    { archive }: Pick<typeof teamMemberRecord, 'archive'>,
+  ): Provocation =>
+  async (send) => {
     const agency = await service.agency();
-    const other = await make(agency);
-    const owner = await make(agency, unique);
+    const [other, owner] = [await make(agency), await make(agency, unique)];
     const sendTo = (id: string, body: Fields) =>
       send({ ids: { organizationId: agency.id, [idName]: id }, body });
-    for (const [id, body] of [
-      [randomUUID(), owner],
-      [other.id, unique],
-    ] as const) {
+    for (const [id, body] of [[randomUUID(), owner] as const, [other.id, unique] as const]) {
       const response = await sendTo(id, body);
       if (response.body.error?.code.endsWith('_TAKEN')) return response;
     }
@@ -85,7 +82,6 @@ function taken(
     await make(agency, unique);
     return sendTo(owner.id, {});
   };
-}
 
 /** All records that `populate` returns are active. */
 const restoreActive: Provocation = (send) => send({ ids: has });

@@ -62,20 +62,6 @@ test('docs/tables.md has every table', () => {
   expect(documented.sort()).toEqual(tables.map((table) => getTableName(table)).sort());
 });
 
-test.each([
-  ['package.json', '| package | reason |'],
-  ['tools/package.json', '| program | reason |'],
-  ['tools/importers/package.json', '| importer | reason |'],
-])('docs/decisions/dependencies.md gives a reason for every dependency of %s', (path, head) => {
-  const cells = firstColumn(rowsBelow(head, 'docs/decisions/dependencies.md'));
-  const documented = cells.flatMap((cell) =>
-    cell.split(',').map((name) => name.trim().replace(/ \(.*\)$/, '')),
-  );
-  const { dependencies, devDependencies, optionalDependencies } = JSON.parse(read(path));
-  const installed = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies });
-  expect(documented.sort()).toEqual(installed.filter((name) => !name.startsWith('@types/')).sort());
-});
-
 const OPERATING = documentAt('docs/operating.md');
 
 test('docs/operating.md has every job, and only lines of the log that the service writes', () => {

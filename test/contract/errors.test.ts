@@ -4,7 +4,10 @@ import { connect } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { CatalogProductCreate } from '../../src/catalog/schema.ts';
 import { type ErrorCode, statusOf } from '../../src/contract/errors.ts';
+import { excessOf } from '../../src/http/json-bodies.ts';
+import { validatorCompiler } from '../../src/http/validation.ts';
 import { invalid } from '../support/faults.ts';
 import { type Agency, useService } from '../support/service.ts';
 import { exchange, listen, type RawResponse, requestBytes } from '../support/socket.ts';
@@ -89,13 +92,9 @@ describe('a request that reaches no operation gets the body of an error', () => 
     expectError(await exchange(port, bytes), body);
   });
 
-  test.each<[string, Record<string, string>, string]>([
-    ['a body that is not JSON', JSON_HEADERS, '{'],
-    ['a body of another type', { 'Content-Type': 'text/plain' }, 'a'],
-    ['too large a body', { ...JSON_HEADERS, 'Content-Length': '99999999' }, ''],
-    ['strict handling and an unknown parameter', { Prefer: 'handling=strict' }, ''],
-  ])('an unknown path with %s', async (_name, headers, body) => {
-    expectError(await exchange(port, requestBytes('POST', '/v1/team?x=1', headers, body)), ROUTE_NOT_FOUND);
+  test('an unknown path, whatever its body and headers', async () => {
+    const headers = { ...JSON_HEADERS, Prefer: 'handling=strict' };
+    expectError(await exchange(port, requestBytes('POST', '/v1/team?x=1', headers, '{')), ROUTE_NOT_FOUND);
   });
 });
 
@@ -104,10 +103,6 @@ test.each<[string, (headers: Record<string, string>) => Buffer]>([
   ['an absolute URL', (key) => get('http://example.com/v1/team', key)],
   ['an upgrade', (key) => get('/v1/team', { ...key, Connection: 'Upgrade', Upgrade: 'websocket' })],
   ['a malformed body', (key) => requestBytes('GET', '/v1/team', { ...key, ...JSON_HEADERS }, '{')],
-  [
-    'a body of another type',
-    (key) => requestBytes('GET', '/v1/team', { ...key, 'Content-Type': 'text/plain' }, 'x'),
-  ],
 ])('a GET with %s is a GET like any other', async (_name, bytes) => {
   const response = await exchange(port, bytes({ 'x-api-key': agency.key }));
   expect(response?.status).toBe(200);
@@ -150,7 +145,7 @@ describe('a body that cannot be read gets the body of an error, and changes noth
 
   const gzip = { ...JSON_HEADERS, 'Content-Encoding': 'gzip' };
   const chunked = { ...JSON_HEADERS, ...CHUNKED, 'Content-Length': null };
-  const mergePatch = { 'Content-Type': 'application/merge-patch+json' };
+  const MERGE_PATCH = bodyError('must be sent with content-type: application/json');
   const inLatin1 = Buffer.from('{"firstName":"\xe9"}', 'latin1');
   const largeChunk = `${(LIMIT + 1).toString(16)}\r\n${'x'.repeat(LIMIT + 1)}\r\n0\r\n\r\n`;
 
@@ -161,12 +156,7 @@ describe('a body that cannot be read gets the body of an error, and changes noth
     ['no body and no content type', ABSENT, {}, ''],
     ['JSON as text/plain', NOT_TYPED, { 'Content-Type': 'text/plain' }, VALID_CUSTOMER],
     ['JSON without a content type', NOT_TYPED, {}, VALID_CUSTOMER],
-    [
-      'a merge patch',
-      bodyError('must be sent with content-type: application/json'),
-      mergePatch,
-      VALID_CUSTOMER,
-    ],
+    ['a merge patch', MERGE_PATCH, { 'Content-Type': 'application/merge-patch+json' }, VALID_CUSTOMER],
     ['a compressed body', COMPRESSED, gzip, gzipSync(VALID_CUSTOMER)],
     ['a body compressed twice', COMPRESSED, { ...gzip, 'Content-Encoding': 'identity, br' }, VALID_CUSTOMER],
     ['an array', NOT_AN_OBJECT, JSON_HEADERS, '[]'],
@@ -174,12 +164,7 @@ describe('a body that cannot be read gets the body of an error, and changes noth
     ['arrays in arrays', TOO_DEEP, JSON_HEADERS, '['.repeat(LIMIT / 2) + ']'.repeat(LIMIT / 2)],
     ['a text of exactly 256 KiB', NOT_AN_OBJECT, JSON_HEADERS, `"${'x'.repeat(LIMIT - 2)}"`],
     ['more than 256 KiB in one chunk', TOO_LARGE, chunked, largeChunk],
-    [
-      'more than 256 KiB by its length alone',
-      TOO_LARGE,
-      { ...JSON_HEADERS, 'Content-Length': '99999999' },
-      '',
-    ],
+    ['more than 256 KiB by its length', TOO_LARGE, { ...JSON_HEADERS, 'Content-Length': '99999999' }, ''],
     ['a malformed chunk', NOT_HTTP, chunked, 'zz\r\n'],
   ])('%s', async (_name, body, headers, bytes) => {
     const { key, id } = await service.agency();
@@ -199,15 +184,8 @@ test('a DELETE needs no body, whatever its content type; it accepts JSON, and re
     return exchange(port, requestBytes('DELETE', `/v1/customers/${id}`, all, body));
   };
   expect(await remove({})).toMatchObject({ status: 200 });
-  for (const type of [
-    'application/json',
-    'text/plain',
-    'application/x-www-form-urlencoded',
-    'multipart/form-data',
-    'x',
-  ])
-    for (const length of [{}, { 'Content-Length': '0' }])
-      expect(await remove({ 'Content-Type': type, ...length }), type).toMatchObject({ status: 200 });
+  for (const type of ['application/json', 'text/plain', 'multipart/form-data', 'x'])
+    expect(await remove({ 'Content-Type': type }), type).toMatchObject({ status: 200 });
   const { error } = JSON.parse((await remove({ 'Content-Type': 'text/plain' }, 'x'))?.text ?? '');
   expect(error.message).toContain('must be JSON, and be sent with Content-Type: application/json');
   expect(await remove(JSON_HEADERS, '{}')).toMatchObject({ status: 200 });
@@ -254,35 +232,35 @@ test('after an error the connection serves the next request', async () => {
   expectError(await exchange(port, Buffer.concat(both)), UNDECODABLE_PATH);
 });
 
-test.each([
-  ['/v1/customers/', 'customer', '', 'GET /v1/customers?contact=… or ?query=… finds the customer.'],
-  [
-    '/v1/catalog/products/PAT-08',
-    'catalog product',
-    'PAT-08',
-    'GET /v1/catalog/products?externalReferenceCode=… or ?query=… finds the catalog product.',
-  ],
-  [
-    '/v1/conversations/x/messages',
-    'conversation',
-    'x',
-    'GET /v1/conversations?query=… finds the conversation.',
-  ],
-])('the error of text instead of an id, %s, says how to find a %s', async (path, noun, id, hint) => {
-  const { body } = await agency.get(path);
-  expect(body.error.message).toBe(`The ${noun} "${id}" does not exist. The path takes an id. ${hint}`);
+test('the error of text instead of an id says how to find the record', async () => {
+  const { body } = await agency.get('/v1/catalog/products/PAT-08');
+  expect(body.error.message).toBe(
+    'The catalog product "PAT-08" does not exist. The path takes an id. GET /v1/catalog/products?externalReferenceCode=… or ?query=… finds the catalog product.',
+  );
 });
 
+const TOO_MANY = 'must have at most 12000 fields, objects and lists';
 test.each([
-  ['{"title": "x",}', 'Expected double-quoted property name at position 14 (line 1 column 15)'],
-  ['{"title":\n  tru}', 'Unexpected token \'}\', "{"title":\n  tru}"'],
-  [' ', 'Unexpected end of JSON input'],
-])('the error of %j, which is not JSON, has the position', async (text, position) => {
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${agency.key}` };
-  const url = '/v1/catalog/products';
-  const response = await service.app.inject({ method: 'POST', url, headers, payload: text });
-  expect(response.statusCode).toBe(400);
-  expect(response.json().error.details).toEqual([
-    { path: 'body', message: `must be valid JSON: ${position}` },
-  ]);
+  ['32 levels', '['.repeat(32) + ']'.repeat(32), undefined],
+  ['33 levels', `${'{"a":'.repeat(33)}1${'}'.repeat(33)}`, 'must not be nested deeper than 32 levels'],
+  ['12,000 lists and objects', `[${Array(11_999).fill('{}').join(',')}]`, undefined],
+  ['12,001 objects and fields', `{${Array(12_000).fill('"a":1').join(',')}}`, TOO_MANY],
+  ['brackets in texts', JSON.stringify({ a: '['.repeat(20_000), b: '\\":'.repeat(40_000) }), undefined],
+])('a body with %s has the right error, or none', (_what, json, error) => {
+  expect(excessOf(Buffer.from(json))).toBe(error);
+});
+
+test('a list that is too long is rejected without validating its entries', () => {
+  let reads = 0;
+  const variants = new Proxy(Array(5_000).fill({ label: 'x' }), {
+    get: (list, name, receiver) => {
+      if (/^\d+$/.test(String(name))) reads += 1;
+      return Reflect.get(list, name, receiver);
+    },
+  });
+  const validate = validatorCompiler({ schema: CatalogProductCreate, method: 'POST', url: '/' });
+  expect(validate({ title: 'x', variants })).toMatchObject({
+    error: { issues: [{ path: ['variants'], message: 'must have at most 100 entries' }] },
+  });
+  expect(reads).toBe(0);
 });

@@ -1,19 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../src/db/index.ts';
-import {
-  bodyOf,
-  DOCUMENTED,
-  isNullable,
-  PUBLIC,
-  resolved,
-  SCHEMAS,
-  type Schema,
-} from '../support/contract.ts';
+import { bodyOf, DOCUMENTED, isNullable, resolved, SCHEMAS, type Schema } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import {
   BELOW,
-  FILE,
   type Has,
   LISTS,
   pathOf,
@@ -232,13 +223,6 @@ const RESOURCES = Object.entries(LISTS).flatMap(([list, { written, make }]) =>
   written.endsWith('Create') ? [{ path: pathOf(list), schema: written.replace(/Create$/, ''), make }] : [],
 );
 
-test('the walk has every resource that /v1 creates and patches', () => {
-  const ofV1 = PUBLIC.components.schemas;
-  const patched = Object.keys(ofV1).filter((name) => `${name}Create` in ofV1 && `${name}Update` in ofV1);
-  const walked = RESOURCES.map(({ schema }) => schema);
-  expect(walked.sort(), `Write its list into LISTED of ${FILE}`).toEqual(patched.sort());
-});
-
 describe.each(RESOURCES)('$schema', ({ path, schema, make }) => {
   const written = fieldsOf(`${schema}Create`).filter(([name]) => !PARTS.includes(name));
   const parts = schema === 'CatalogProduct' ? { variants: [{ label: 'Alta' }] } : {};
@@ -300,38 +284,33 @@ describe.each(RESOURCES)('$schema', ({ path, schema, make }) => {
   });
 });
 
-test.each(fieldsOf('CatalogProductVariantCreate'))(
-  '%s of a variant is stored and read back',
-  async (name, field) => {
-    const agency = await service.agency();
-    for (const value of [...edgesOf(field), ...(isNullable(field) ? [null] : [])]) {
-      const made = await product(agency, { variants: [{ label: 'Base' }, { label: 'Base', [name]: value }] });
-      expect(made.variants[1][name]).toEqual(value ?? cleared(field));
-      expect((await agency.get(`/v1/catalog/products/${made.id}`)).body).toEqual(made);
-    }
-  },
-);
-
-test.each(fieldsOf('CatalogProductVariantUpdate').filter(([name]) => name !== 'id'))(
-  '%s of a variant is changed by the dashboard and read back, and cleared by null',
-  async (name, field) => {
+test('each field of a variant is stored, changed by the dashboard, and cleared by null', async () => {
+  for (const [name, field] of fieldsOf('CatalogProductVariantUpdate').filter(([name]) => name !== 'id')) {
+    const isCreated = name in (SCHEMAS.CatalogProductVariantCreate?.properties ?? {});
     const made = await product(world.agency, { variants: [{ label: 'Base' }] });
     const [{ id }] = made.variants;
     for (const value of [...edgesOf(field), ...(isNullable(field) ? [null] : [])]) {
-      const variants = [{ id, [name]: value }, { label: 'Otra' }];
+      const variants = [
+        { id, [name]: value },
+        { label: 'Otra', ...(isCreated && { [name]: value }) },
+      ];
       const { body } = await dashboard.of(world.agency).patch(`/catalog/products/${made.id}`, { variants });
-      expect(body.variants[0]).toEqual({ ...made.variants[0], [name]: value ?? cleared(field) });
-      const { body: read } = await world.agency.get(`/v1/catalog/products/${made.id}`);
-      expect(body).toMatchObject(read);
+      const expected = value ?? cleared(field);
+      expect(body.variants[0], name).toEqual({ ...made.variants[0], [name]: expected });
+      if (isCreated) expect(body.variants[1][name], name).toEqual(expected);
+      expect(body).toMatchObject((await world.agency.get(`/v1/catalog/products/${made.id}`)).body);
     }
-  },
-);
+  }
+});
 
 /** Fields with a rule that is not in the document. */
 const OWN_RULES = ['channel', 'email', 'key', 'rotatedFrom', ...WRITTEN_ONCE];
 const PUTS = BODIES.filter(({ name }) => name.startsWith(`PUT ${BELOW}`));
 
 test.each(PUTS)('the edges of every field of $name are stored and read back', async ({ name, schema }) => {
+  // A page has a hundred records, and 13 MiB at most; a message has a limit of its own.
+  const characters = fieldsOf(schema).reduce((sum, [, { maxLength = 0 }]) => sum + Number(maxLength), 0);
+  if (!name.includes('messages')) expect(100 * 4 * characters).toBeLessThan(13 * 1024 * 1024);
   for (const [field, of] of fieldsOf(schema)) {
     if (OWN_RULES.includes(field) || of.format === 'uuid' || kindOf(of) === 'object') continue;
     const sent = await uniqueRequestOf(name);
@@ -344,13 +323,13 @@ test.each(PUTS)('the edges of every field of $name are stored and read back', as
   }
 });
 
-test('a product and a customer accept as many parts as the document allows, with the longest texts', async () => {
+test('a product and a customer accept as many parts as the document allows', async () => {
   const most = (schema: string, list: string) => Number(SCHEMAS[schema]?.properties?.[list]?.maxItems);
   const variants = Array.from({ length: most('CatalogProductCreate', 'variants') }, () => ({ label: 'x' }));
   expect((await product(world.agency, { variants })).variants).toMatchObject(variants);
   const contacts = Array.from({ length: most('CustomerCreate', 'contacts') }, (_, index) => ({
     identifierType: 'web',
-    identifierValue: index === 0 ? ASTRAL : [...`${index}${'ñ'.repeat(320)}`].slice(0, 320).join(''),
+    identifierValue: `${index}`.padEnd(320, 'ñ'),
   }));
   expect((await customer(world.agency, { contacts })).contacts).toMatchObject(contacts);
 });

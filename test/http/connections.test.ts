@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { closeServer } from '../../src/http/connections.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { GET, openConnection, startServer } from './server.ts';
@@ -36,9 +36,16 @@ test('a connection beyond the maximum is closed and counted in the log; open con
   await expect.poll(first.received).toContain('HTTP/1.1 404 ');
 });
 
+/** The time that a server still drains passes only by the test. */
+function holdClock(): void {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
 test('a server that closes accepts no connection, finishes running requests, and then closes connections without a whole request', async () => {
   const arrived = Promise.withResolvers<void>();
   const response = Promise.withResolvers<string>();
+  holdClock();
   const { app, port } = await startServer({ drainMs: 1_000 }, (routes) =>
     routes.get('/later', () => {
       arrived.resolve();
@@ -57,6 +64,7 @@ test('a server that closes accepts no connection, finishes running requests, and
   await expect(once(connect(port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED');
   idle.socket.write(GET('/unknown'));
   expect(await idle.ended).toMatch(/ 404 [\s\S]*\r\nconnection: close\r\n/i);
+  vi.advanceTimersByTime(1_000);
   expect(busy.received()).toBe('');
   response.resolve('{}');
   expect(await busy.ended).toMatch(/^HTTP\/1\.1 200 /);
@@ -65,7 +73,8 @@ test('a server that closes accepts no connection, finishes running requests, and
 });
 
 test('a server that closes serves the first request of an open connection', async () => {
-  const { app, port } = await startServer({ drainMs: 2_000 });
+  holdClock();
+  const { app, port } = await startServer({ drainMs: 1_000 });
   const late = openConnection(port);
   await once(late.socket, 'connect');
   const closed = app.close();

@@ -56,42 +56,33 @@ describe('GET /readyz', () => {
     onTestFinished(empty.drop);
     const readiness = async ({ url }: { url: string }) => {
       const response = await startHealth({ ready: () => checkDatabase(url, TIMEOUT_MS) }).get('/readyz');
-      return {
-        status: response.statusCode,
-        retryAfter: response.headers['retry-after'],
-        body: response.json(),
-      };
+      return [response.statusCode, response.headers['retry-after'], response.json().error?.code];
     };
-    const UNAVAILABLE = {
-      status: 503,
-      retryAfter: '1',
-      body: { error: { code: 'SERVICE_UNAVAILABLE', message: expect.any(String) } },
-    };
-    expect(await readiness(database)).toEqual({ status: 200, body: { status: 'ready' } });
+    const UNAVAILABLE = [503, '1', 'SERVICE_UNAVAILABLE'];
+    expect(await readiness(database)).toEqual([200, undefined, undefined]);
     expect(await readiness(empty)).toEqual(UNAVAILABLE);
     await administer(database.ownerUrl, (client) =>
       client.query('delete from drizzle.__drizzle_migrations where created_at = $1', [latestMigration]),
     );
     expect(await readiness(database)).toEqual(UNAVAILABLE);
   });
+});
 
-  test('checks the database once for simultaneous requests', async () => {
-    let checks = 0;
-    const checked = Promise.withResolvers<void>();
-    const { get } = startHealth({
-      ready: () => {
-        checks += 1;
-        return checked.promise;
-      },
-    });
-    const responses = Promise.all([get('/readyz'), get('/readyz'), get('/readyz')]);
-    await expect.poll(() => checks).toBe(1);
-    checked.resolve();
-    expect((await responses).map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
-    expect(checks).toBe(1);
-    await get('/readyz');
-    expect(checks).toBe(2);
+test('simultaneous requests for /readyz check the database once', async () => {
+  let checks = 0;
+  const checked = Promise.withResolvers<void>();
+  const { get } = startHealth({
+    ready: () => {
+      checks += 1;
+      return checked.promise;
+    },
   });
+  const responses = Promise.all([get('/readyz'), get('/readyz'), get('/readyz')]);
+  await expect.poll(() => checks).toBe(1);
+  checked.resolve();
+  expect((await responses).map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
+  await get('/readyz');
+  expect(checks).toBe(2);
 });
 
 test('an outage of the database is one line in the log, however often /readyz is asked', async () => {
@@ -116,47 +107,31 @@ test('GET /livez is 200 without a database; neither it nor /metrics is logged', 
   expect(lines).toEqual([]);
 });
 
-describe('GET /metrics', () => {
-  async function startMeasuredApi(requestsPerMinute = 0) {
-    const metrics = createMetrics(service.db);
-    const rateLimit = { limiter: memoryLimiter(), requestsPerMinute };
-    const app = await ownApp(service, { rateLimit, metrics });
-    const { get } = startHealth({ metrics });
-    return { app, metrics, lines: async () => (await get('/metrics')).body.split('\n') };
-  }
-
-  test('counts the requests of this process by route and status, without an organization, a key or a path', async () => {
-    const [{ app, lines }, other] = [await startMeasuredApi(3), await startMeasuredApi()];
-    const agency = await service.agency();
-    const headers = { authorization: `Bearer ${agency.key}` };
-    for (const url of ['/v1/team', '/v1/team?limit=5', `/v1/catalog/products/${agency.id}`, '/v1/team'])
-      await app.inject({ url, headers });
-    for (const [method, url] of [
-      ['GET', `/v1/${agency.id}`],
-      ['PUT', '/v1/team'],
-      ['GET', '/.env'],
-      ['DELETE', '/planted-path?planted=query'],
-    ] as const)
-      await app.inject({ method, url, headers });
-    const metrics = await lines();
-    const requestsIn = (all: string[]) =>
-      all.filter((line) => line.startsWith('http_requests_total{')).sort();
-    expect(requestsIn(metrics)).toEqual([
-      'http_requests_total{method="GET",route="/v1/catalog/products/:productId",status="404"} 1',
-      'http_requests_total{method="GET",route="/v1/team",status="200"} 2',
-      'http_requests_total{method="GET",route="/v1/team",status="429"} 1',
-      'http_requests_total{method="any",route="unknown",status="404"} 4',
-    ]);
-    expect(metrics).toEqual(
-      expect.arrayContaining([
-        'http_request_duration_seconds_count{method="GET",route="/v1/team"} 3',
-        // The rejected request did not reach the database.
-        'http_request_database_seconds_count{method="GET",route="/v1/team"} 2',
-        'rate_limit_rejections_total 1',
-      ]),
-    );
-    for (const secret of [agency.id, agency.key, agency.key.slice(0, 12), 'planted'])
-      expect(metrics.join()).not.toContain(secret);
-    expect(requestsIn(await other.lines())).toEqual([]);
-  });
+test('GET /metrics counts the requests of this process by route and status, without an organization, a key or a path', async () => {
+  const metrics = createMetrics({ db: service.db, keys: service.keys });
+  const rateLimit = { limiter: memoryLimiter(), requestsPerMinute: 3 };
+  const app = await ownApp(service, { rateLimit, metrics });
+  const agency = await service.agency();
+  const headers = { authorization: `Bearer ${agency.key}` };
+  for (const url of ['/v1/team', '/v1/team?limit=5', `/v1/catalog/products/${agency.id}`, '/v1/team'])
+    await app.inject({ url, headers });
+  for (const [method, url] of [
+    ['GET', `/v1/${agency.id}`],
+    ['PUT', '/v1/team'],
+    ['DELETE', '/planted-path?planted=query'],
+  ] as const)
+    await app.inject({ method, url, headers });
+  const lines = (await startHealth({ metrics }).get('/metrics')).body.split('\n');
+  expect(lines.filter((line) => line.startsWith('http_requests_total{')).sort()).toEqual([
+    'http_requests_total{method="GET",route="/v1/catalog/products/:productId",status="404"} 1',
+    'http_requests_total{method="GET",route="/v1/team",status="200"} 2',
+    'http_requests_total{method="GET",route="/v1/team",status="429"} 1',
+    'http_requests_total{method="any",route="unknown",status="404"} 3',
+  ]);
+  expect(lines).toContain('http_request_duration_seconds_count{method="GET",route="/v1/team"} 3');
+  // The rejected request did not reach the database.
+  expect(lines).toContain('http_request_database_seconds_count{method="GET",route="/v1/team"} 2');
+  expect(lines).toContain('rate_limit_rejections_total 1');
+  for (const secret of [agency.id, agency.key, agency.key.slice(0, 12), 'planted'])
+    expect(lines.join()).not.toContain(secret);
 });

@@ -45,12 +45,6 @@ test.each<[string, string[]]>([
   expect(presentedKey(rawHeaders)).toBeUndefined();
 });
 
-test('a header full of spaces is read in linear time', () => {
-  const key = `a${' '.repeat(300_000)}b`;
-  expect(presentedKey(['authorization', `Bearer ${key}`])).toBe(key);
-  expect(presentedKey(['authorization', `Bearer${' '.repeat(300_000)}`])).toBeUndefined();
-});
-
 test.each<[string, (key: string) => { url?: string; headers?: Record<string, string> }, object]>([
   ['without Bearer', (key) => ({ headers: { authorization: key } }), UNAUTHORIZED.noKey],
   [
