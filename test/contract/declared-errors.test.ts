@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { issueApiKey, rotateApiKey } from '../../src/api-keys/repository.ts';
+import type { ApiKeyCreate } from '../../src/api-keys/schema.ts';
 import { type ErrorCode, errorCodes, REJECTIONS, statusOf } from '../../src/contract/errors.ts';
 import { type Database, parseJson } from '../../src/db/index.ts';
 import { closeOrganization } from '../../src/organizations/repository.ts';
@@ -51,6 +52,9 @@ type Provocation = (send: (change?: Change) => Promise<Reply>, agency: Agency) =
 
 const unknownRecord: Provocation = (send) => send();
 
+const issue = async ({ scope }: Agency, settings: Omit<ApiKeyCreate, 'name'>): Promise<string> =>
+  parseJson(await issueApiKey(scope, { name: 'narrow', ...settings })).key;
+
 /** The organization under which an idempotency key is stored: of the API key or of the path, else the nil UUID. */
 const ownerOf = (path: string): string =>
   path.startsWith('/v1')
@@ -91,20 +95,18 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   VALIDATION_FAILED: (send) => send({ headers: { prefer: 'handling=strict' } }),
   UNAUTHORIZED: (send) => send({ key: null }),
   PAYLOAD_TOO_LARGE: (send) => send({ body: { text: 'x'.repeat(4 * 1024 * 1024) } }),
-  RATE_LIMIT_EXCEEDED: async (send, { scope }) => {
-    const { key } = parseJson(await issueApiKey(scope, { name: 'one a minute', requestsPerMinute: 1 }));
+  RATE_LIMIT_EXCEEDED: async (send, agency) => {
+    const key = await issue(agency, { requestsPerMinute: 1 });
     await send({ key });
     return send({ key });
   },
-  KEY_READ_ONLY: async (send, { scope }) =>
-    send({ key: parseJson(await issueApiKey(scope, { name: 'reader', access: 'read' })).key }),
-  KEY_CREATE_ONLY: async (send, { scope }) =>
-    send({ key: parseJson(await issueApiKey(scope, { name: 'creator', access: 'create' })).key }),
-  KEY_RESOURCE_NOT_ALLOWED: async (send, { scope }) => {
-    const issue = async (resource: 'team' | 'catalog') =>
-      parseJson(await issueApiKey(scope, { name: 'other', resources: [resource] })).key;
-    const response = await send({ key: await issue('team') });
-    return response.status === 403 ? response : send({ key: await issue('catalog') });
+  KEY_READ_ONLY: async (send, agency) => send({ key: await issue(agency, { access: 'read' }) }),
+  KEY_CREATE_ONLY: async (send, agency) => send({ key: await issue(agency, { access: 'create' }) }),
+  KEY_RESOURCE_NOT_ALLOWED: async (send, agency) => {
+    const response = await send({ key: await issue(agency, { resources: ['team'] }) });
+    return response.status === 403
+      ? response
+      : send({ key: await issue(agency, { resources: ['catalog'] }) });
   },
   INTERNAL_ERROR: (send) => send({ databaseError: new TypeError('a mistake in the service') }),
   SERVICE_UNAVAILABLE: (send) => send({ databaseError: REJECTIONS.full }),
@@ -163,18 +165,12 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   IDEMPOTENCY_IN_PROGRESS: async (send, agency) => {
     const other = new pg.Client({ connectionString: service.url });
     await other.connect();
-    try {
-      return await send({
-        ids: { quoteId: (await quote(agency)).id },
-        headers: { 'idempotency-key': 'in use' },
-        prepare: async (path) => {
-          const lock = String(fingerprintOf(path, 'in use').readBigInt64BE());
-          await other.query('select pg_advisory_lock($1::bigint)', [lock]);
-        },
-      });
-    } finally {
-      await other.end();
-    }
+    const prepare = async (path: string) => {
+      const lock = String(fingerprintOf(path, 'in use').readBigInt64BE());
+      await other.query('select pg_advisory_lock($1::bigint)', [lock]);
+    };
+    const ids = { quoteId: (await quote(agency)).id };
+    return send({ ids, headers: { 'idempotency-key': 'in use' }, prepare }).finally(() => other.end());
   },
   PRECONDITION_FAILED: (send) => send({ ids: has, headers: { 'if-match': '"another"' } }),
 };

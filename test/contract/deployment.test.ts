@@ -15,24 +15,6 @@ const importsIn = (folder: string, pattern: RegExp) =>
     }),
   );
 
-test('no folder of src/ imports itself by way of others, types included', () => {
-  // A file directly in src/ counts as a folder.
-  const folderOf = (file: string): string => (dirname(file) === 'src' ? file : dirname(file));
-  const imported = new Map<string, Set<string>>();
-  for (const { by, path } of importsIn('src', /from '(\.[^']+)'/g)) {
-    const folders = imported.get(folderOf(by)) ?? new Set();
-    imported.set(folderOf(by), folders);
-    if (folderOf(path) !== folderOf(by)) folders.add(folderOf(path));
-  }
-  /** All folders that a folder imports, directly or by way of others. */
-  const importsOf = (folder: string, found = new Set<string>()): Set<string> => {
-    for (const next of imported.get(folder) ?? []) if (!found.has(next)) importsOf(next, found.add(next));
-    return found;
-  };
-  expect(imported.size).toBeGreaterThan(15);
-  expect([...imported.keys()].filter((folder) => importsOf(folder).has(folder))).toEqual([]);
-});
-
 describe('what is deployed', () => {
   test('has everything that the service imports: files of src/ and rules/, and dependencies', () => {
     const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };

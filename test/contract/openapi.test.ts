@@ -123,21 +123,6 @@ describe.each([
   ['openapi/openapi.json', PUBLIC],
   ['openapi/dashboard.json', INTERNAL],
 ])('%s', (_path, document) => {
-  test('writes "or null" as a second type, and null into the enum; an integer of 32 bits has its format', () => {
-    const schemas = objectsIn(document.components);
-    for (const [path, { type, enum: values, maximum, format, ...others }] of schemas) {
-      expect(others, path).not.toHaveProperty('anyOf');
-      expect(others, path).not.toHaveProperty('nullable');
-      const isNullable = Array.isArray(type);
-      if (isNullable) expect(type, path).toEqual([expect.any(String), 'null']);
-      if (Array.isArray(values)) expect(values.includes(null), path).toBe(isNullable);
-      if (maximum === 2_147_483_647) expect(format, path).toBe('int32');
-    }
-    const nullable = schemas.filter(([, { type }]) => Array.isArray(type));
-    expect(nullable.length).toBeGreaterThan(50);
-    expect(nullable.filter(([, schema]) => 'enum' in schema).length).toBeGreaterThan(4);
-  });
-
   test('has the maximum length of each text of a request', () => {
     const requests = operationsOf(document).map(({ operation }) => [
       operation.parameters,

@@ -46,17 +46,13 @@ test('while its event loop is blocked, except by its own start, a process return
     vi.advanceTimersByTime(1_000);
     const response = await get();
     expect(response.statusCode).toBe(expected);
-    for (const [url, status] of [
-      ['/livez', 200],
-      ['/readyz', expected],
-      ['/metrics', 200],
-    ] as const)
+    for (const [url, status] of Object.entries({ '/livez': 200, '/readyz': expected, '/metrics': 200 }))
       expect((await dashboard.inject(url)).statusCode, url).toBe(status);
     if (expected === 200) continue;
-    expect(response.headers['retry-after']).toBe('1');
-    const message =
-      'The service cannot handle the request right now. Wait the seconds in Retry-After, then retry.';
-    expect(response.json()).toEqual({ error: { code: 'SERVICE_UNAVAILABLE', message } });
+    expect([response.headers['retry-after'], response.json().error.code]).toEqual([
+      '1',
+      'SERVICE_UNAVAILABLE',
+    ]);
   }
   expect(errors).toEqual([]);
 });
