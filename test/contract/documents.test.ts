@@ -80,7 +80,7 @@ const metricsIn = (expression: string): string[] =>
 
 test('alerts, their explanations and the Grafana dashboard name only metrics that exist; the dashboard has all of the service', async () => {
   const db = { stats: () => ({ total: 0, idle: 0, waiting: 0 }) } as Database;
-  const types = (await createMetrics({ db }).text()).matchAll(/^# TYPE (\w+) (\w+)/gm);
+  const types = (await createMetrics(db).text()).matchAll(/^# TYPE (\w+) (\w+)/gm);
   const series = [...types].flatMap(([, name = '', type]) =>
     type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
   );

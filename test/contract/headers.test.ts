@@ -31,7 +31,7 @@ const KINDS: Record<string, [status: number, caching?: string]> = {
 };
 
 test('every other response has nosniff and a request id; a document may be cached by anybody, and is revalidated', async () => {
-  const metrics = createMetrics({ db: service.db });
+  const metrics = createMetrics(service.db);
   const { app } = await buildDashboard(service, { health: { ready: async () => undefined, metrics } });
   onTestFinished(() => app.close());
   const routes = [...routesOf(service.app), ...routesOf(app)]

@@ -65,9 +65,8 @@ test('a token, whether it is right or wrong, is compared in constant time', asyn
     syncBuiltinESMExports();
   });
   const id = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
-  const [secret, file] = [{ current: 'one' }, { organizationId: id, attachmentId: id }];
-  for (const signed of [secret, { current: 'other' }])
-    readToken(secret, createToken(signed, file, Date.now()));
+  const file = { organizationId: id, attachmentId: id };
+  for (const secret of ['one', 'two']) readToken('one', createToken(secret, file, Date.now()));
   expect(compare).toHaveBeenCalledTimes(2);
   const dashboard = await buildDashboard(service);
   for (const token of [TOKEN, 'x']) await dashboard.request('GET', '/organizations', { token });

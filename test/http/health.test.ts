@@ -108,7 +108,7 @@ test('GET /livez is 200 without a database; neither it nor /metrics is logged', 
 });
 
 test('GET /metrics counts the requests of this process by route and status, without an organization, a key or a path', async () => {
-  const metrics = createMetrics({ db: service.db, keys: service.keys });
+  const metrics = createMetrics(service.db);
   const rateLimit = { limiter: memoryLimiter(), requestsPerMinute: 3 };
   const app = await ownApp(service, { rateLimit, metrics });
   const agency = await service.agency();
