@@ -289,6 +289,32 @@ describe.each([
     });
   });
 
+  test('a PATCH changes single fields of the delivery, null clears it; fields of the other store, and a change to its channel, are rejected', async () => {
+    const { call, path } = await newConversation(channel);
+    const message = `${path}/messages/${randomUUID()}`;
+    const { body: sent } = await call.put(message, { ...text('Hola'), senderName: 'Ana', delivery });
+    const [field = '', ...others] = Object.keys(delivery);
+    const changed = { ...sent, delivery: { ...sent.delivery, [field]: 'other' } };
+    expect((await call.patch(message, { delivery: { [field]: 'other' } })).body).toEqual(changed);
+    const cleared = {
+      ...sent.delivery,
+      ...Object.fromEntries([field, ...others].map((name) => [name, null])),
+    };
+    const corrected = await call.patch(message, { content: 'Buenas', delivery: null });
+    expect(corrected.body).toEqual({ ...sent, content: 'Buenas', delivery: cleared });
+    const foreign = channel === 'whatsapp' ? 'subject' : 'templateName';
+    const details = [
+      { path: `body.delivery.${foreign}`, message: "is not kept for this conversation's channel" },
+    ];
+    for (const write of [call.put, call.patch])
+      expect(await write(message, { ...text('Hola'), delivery: { [foreign]: 'x' } })).toMatchObject({
+        status: 400,
+        body: { error: { details } },
+      });
+    const moved = await call.patch(path, { channel: channel === 'whatsapp' ? 'web' : 'whatsapp' });
+    expect([moved.status, moved.body.error.details[0].path]).toEqual([400, 'body.channel']);
+  });
+
   test('20 simultaneous imports that overlap count each message once', async () => {
     const { agency, call, path } = await newConversation(channel);
     const messages = importOf(100);
@@ -541,7 +567,7 @@ test('a WhatsApp contact that belongs to nobody is named in the response, a grou
   }
 });
 
-test('a new thread has the customer of the one before it; an archived one only if nobody active has the contact', async () => {
+test('a new thread has the name, state and customer of the one before it; an archived one only if nobody active has the contact', async () => {
   const agency = await service.agency();
   const { put } = dashboard.of(agency);
   const contacts = [{ identifierType: 'whatsapp', identifierValue: '+5215512345678' }];
@@ -549,10 +575,11 @@ test('a new thread has the customer of the one before it; an archived one only i
   const next = async (rotatedFrom: string, more: object = {}) =>
     (await put(`/conversations/${randomUUID()}`, { ...thread, rotatedFrom, ...more })).body;
   const [old, friend] = [await customer(agency, { contacts }), await customer(agency)];
-  const first = await conversation(agency, { ...thread, customerId: old.id });
+  const own = { contactName: 'Ana', activityState: 'open', controlledBy: 'agent', language: 'es' };
+  const first = await conversation(agency, { ...thread, ...own, customerId: old.id });
   await agency.delete(`/v1/customers/${old.id}`);
   const second = await next(first.id);
-  expect(second.customerId).toBe(old.id);
+  expect(second).toMatchObject({ ...own, customerId: old.id });
   const active = await customer(agency, { contacts });
   const third = await next(second.id);
   expect(third.customerId).toBe(active.id);

@@ -84,7 +84,11 @@ async function createPerson(agency: Agency) {
     await message(agency, id, {
       content: word('message'),
       senderName: word('sender'),
-      delivery: { providerMessageId: word('provider id'), templateName: word('template') },
+      delivery: {
+        providerMessageId: word('provider id'),
+        templateName: word('template'),
+        status: 'read',
+      },
     });
   await message(agency, unclaimed.id, {
     content: word('mail'),
@@ -202,6 +206,11 @@ test('after an erasure no table, file, log line or response has text of the pers
   expect((await agency.get('/v1/quotes')).body.data).toContainEqual(
     expect.objectContaining({ id: offer.id, price: 1_450, openCount: 1, title: '' }),
   );
+
+  const { data: messages } = (await dashboard.of(agency).get(`/conversations/${thread.id}/messages`)).body;
+  const erasedMessage = { content: '', senderName: null, direction: 'inbound' };
+  for (const message of messages)
+    expect(message).toMatchObject({ ...erasedMessage, delivery: { status: 'read' } });
 
   expect([...(await inDatabase(service, WORD))]).toEqual([]);
   expect(await inFiles(service.dataDir, WORD)).toEqual([]);

@@ -58,6 +58,10 @@ test('the story of an opportunity: the dashboard writes it, an integration reads
   // PATCH changes one field, clears another with null, and leaves the rest as it is. A team member's override takes
   // precedence over the agent's temperature.
   await patch(`/opportunities/${id}`, { temperatureOverride: 'hot', destination: null });
+  const agentTemperature = 'cold';
+  expect((await patch(`/opportunities/${id}`, { agentTemperature })).body).toMatchObject({
+    agentTemperature,
+  });
   const changed = { ...read.body, temperature: 'hot', destination: null, updatedAt: expect.any(String) };
   expect((await agency.get(`/v1/opportunities/${id}`)).body).toEqual(changed);
 

@@ -32,9 +32,6 @@ const { service, dashboard } = useDashboard();
 const MEETINGS = Number(process.env.MEETINGS ?? 12);
 const AT_ONCE = 6;
 
-/** Creates the records of one round, and returns a function that sends two simultaneous writes. */
-type Prepare = (agency: Agency, round: number) => Promise<() => [Promise<Reply>, Promise<Reply>]>;
-
 const web = (value: string) => ({ identifierType: 'web', identifierValue: value });
 const phoneOf = (round: number): string => `+5255${10_000_000 + round}`;
 const whatsapp = (round: number) => ({ identifierType: 'whatsapp', identifierValue: phoneOf(round) });
@@ -53,71 +50,6 @@ async function speaker(agency: Agency, round: number) {
   const rename = () => dashboard.of(agency).put(`/conversations/${id}`, { ...fields, contactName: 'Anita' });
   return { ana, rename };
 }
-
-/** The statuses that the two writes may return, and the writes. */
-const PAIRS: Record<string, [first: number[], second: number[], prepare: Prepare]> = {
-  'customers that swap contacts': [
-    [200, 409],
-    [200, 409],
-    async (agency, round) => {
-      const [a, b] = [web(`a ${round}`), web(`b ${round}`)];
-      const ana = await customer(agency, { contacts: [a] });
-      const eva = await customer(agency, { contacts: [b] });
-      return () => [patch(agency, ana, b), patch(agency, eva, a)];
-    },
-  ],
-  'a PATCH of contacts and a conversation': [
-    [200],
-    [200],
-    async (agency, round) => {
-      const { ana, rename } = await speaker(agency, round);
-      return () => [patch(agency, ana, web(`ana ${round}`)), rename()];
-    },
-  ],
-  'a merge and a PATCH of contacts': [
-    [200],
-    [200, 404],
-    async (agency, round) => {
-      const [{ ana }, eva] = [await speaker(agency, round), await customer(agency)];
-      return () => [
-        act(agency, eva, 'merge', { from: ana.id }),
-        patch(agency, ana, web(`other ${round}`), whatsapp(round)),
-      ];
-    },
-  ],
-  'a merge and a create of a contact': [
-    [200],
-    [409],
-    async (agency, round) => {
-      const [{ ana }, eva] = [await speaker(agency, round), await customer(agency)];
-      return () => [
-        act(agency, eva, 'merge', { from: ana.id }),
-        create(agency, web(`new ${round}`), whatsapp(round)),
-      ];
-    },
-  ],
-  'merges of two customers into each other': [
-    [200, 400, 404],
-    [200, 400, 404],
-    async (agency, round) => {
-      const [{ ana }, eva] = [await speaker(agency, round), await customer(agency)];
-      return () => [act(agency, ana, 'merge', { from: eva.id }), act(agency, eva, 'merge', { from: ana.id })];
-    },
-  ],
-};
-
-test.each(Object.entries(PAIRS))('%s at once cause no deadlock', async (_name, [first, second, prepare]) => {
-  const agency = await service.agency();
-  for (let round = 0; round < MEETINGS; round += AT_ONCE) {
-    const rounds = Array.from({ length: AT_ONCE }, (_, index) => round + index);
-    const sends = await Promise.all(rounds.map((each) => prepare(agency, each)));
-    for (const [one, other] of await Promise.all(sends.map((send) => Promise.all(send())))) {
-      expect(first, one.text).toContain(one.status);
-      expect(second, other.text).toContain(other.status);
-    }
-  }
-  expect(await findDrift(service, agency)).toEqual([]);
-});
 
 test('in a storm of chats and lead forms of the same numbers, every chat gets its customer', async () => {
   const agency = await service.agency();
@@ -150,11 +82,11 @@ test('in a storm of chats and lead forms of the same numbers, every chat gets it
   expect(await findAllDrift(service, agency)).toEqual([]);
 });
 
-test('a merge beside 24 writes that name the merged customer loses none of them', async () => {
+test('merges of two customers into each other, beside 24 writes that name one of them, lose none of these', async () => {
   const agency = await service.agency();
   const call = dashboard.of(agency);
   for (let round = 0; round < MEETINGS / 4; round += 1) {
-    const [{ ana }, eva] = [await speaker(agency, round), await customer(agency)];
+    const [{ ana, rename }, eva] = [await speaker(agency, round), await customer(agency)];
     const lead = { salesStage: 'new', customerId: ana.id };
     // A quote of an opportunity that the merge could not lock first may deadlock with it, and is repeated.
     const { id: opportunityId } = await opportunity(agency, lead);
@@ -164,13 +96,23 @@ test('a merge beside 24 writes that name the merged customer loses none of them'
       call.put(`/conversations/${randomUUID()}`, index % 2 ? chat : { ...chat, customerId: ana.id }),
       quote(agency, { opportunityId }).then(() => ({ status: 201 })),
     ]).flat();
-    const [merged, ...written] = await Promise.all([act(agency, eva, 'merge', { from: ana.id }), ...writes]);
-    expect([merged.status, ...new Set(written.map(({ status }) => status))]).toEqual([200, 201]);
+    const [merged, back, patched, created, renamed, ...written] = await Promise.all([
+      act(agency, eva, 'merge', { from: ana.id }),
+      act(agency, ana, 'merge', { from: eva.id }),
+      patch(agency, ana, web(`other ${round}`), whatsapp(round)),
+      create(agency, web(`new ${round}`), whatsapp(round)),
+      rename(),
+      ...writes,
+    ]);
+    expect([merged.status, back.status].sort()[0]).toBe(200);
+    expect([200, 404], patched.text).toContain(patched.status);
+    expect([created.status, renamed.status]).toEqual([409, 200]);
+    expect(new Set(written.map(({ status }) => status))).toEqual(new Set([201]));
   }
   expect(await findAllDrift(service, agency)).toEqual([]);
 });
 
-test('two conversations that swap their contacts with If-Match, beside a customer with both, cause no deadlock', async () => {
+test('two conversations that swap their contacts with If-Match, and two customers, beside a customer with both, cause no deadlock', async () => {
   const agency = await service.agency();
   const call = dashboard.of(agency);
   const swap = async (round: number) => {
@@ -181,12 +123,16 @@ test('two conversations that swap their contacts with If-Match, beside a custome
       return () => call.put(`/conversations/${id}`, chat, { headers: { 'if-match': String(etag) } });
     };
     const writes = [await put(first, other ?? {}), await put(second, one ?? {})];
+    const [c, d] = [web(`c ${round}`), web(`d ${round}`)];
+    const [ana, eva] = [await customer(agency, { contacts: [c] }), await customer(agency, { contacts: [d] })];
+    const swapped = [patch(agency, ana, d), patch(agency, eva, c)];
     const replies = await Promise.all([
       ...writes.map((write) => write()),
       create(agency, web(`a ${round}`), web(`b ${round}`)),
     ]);
     // The customer may get a conversation before its PUT.
     for (const { status, text } of replies) expect([200, 201, 412], text).toContain(status);
+    for (const { status, text } of await Promise.all(swapped)) expect([200, 409], text).toContain(status);
   };
   for (let round = 0; round < MEETINGS; round += AT_ONCE)
     await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => swap(round + index)));
@@ -390,7 +336,10 @@ test.each(ORDERS)(
         for (const name of names) if (name !== held && (await isTaken(client, name))) taken.push(name);
         await client.query('commit');
         await written;
-        expect(new Set(taken), `while it waits for ${held}`).toEqual(new Set(order.slice(0, place)));
+        // Quotes of several opportunities, which are locked, are written in any order.
+        const isFixed = (name: string) => !/^quotes.*quotes/.test(`${held}, ${name}`);
+        const before = order.slice(0, place).filter(isFixed);
+        expect(new Set(taken.filter(isFixed)), `while it waits for ${held}`).toEqual(new Set(before));
       });
     }
     const agency = await service.agency();

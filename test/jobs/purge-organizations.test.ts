@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { hashKey } from '../../src/api-keys/api-key.ts';
 import { findKey } from '../../src/api-keys/repository.ts';
 import { type Database, newId } from '../../src/db/index.ts';
@@ -19,7 +19,7 @@ import { populate } from '../support/operations.ts';
 import { startProcess } from '../support/process.ts';
 import { conversation, customer, member, message, opportunity } from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
-import { collect, openDiskStorage, openS3Storage } from '../support/storages.ts';
+import { collect } from '../support/storages.ts';
 import { hasWord, inDatabase, inFiles, postgresLog } from '../support/words.ts';
 
 const { service, dashboard } = useDashboard();
@@ -272,19 +272,4 @@ test('a row that is inserted during a purge is deleted by the next run', async (
   expect(await exists(agency)).toBe(true);
   expect(await purge()).toMatchObject({ organizations: 1, records: 1 });
   await expectPurged(agency);
-});
-
-test.each([
-  ['disk', openDiskStorage],
-  ['S3', openS3Storage],
-])('on the %s storage every file of the organization is removed, and no other', async (_name, open) => {
-  const { storage, close: closeStorage } = await open();
-  onTestFinished(closeStorage);
-  const [agency, neighbour] = [await service.agency(), await service.agency()];
-  const keys = [agency, agency, agency, neighbour].map(({ id }) => storageKey(id, newId()));
-  const partial = `${storageKey(agency.id, newId())}.${randomUUID()}.partial`;
-  for (const key of [...keys, partial]) await storage.put(key, Readable.from(['x']));
-  await close(agency);
-  expect(await purge({ storage })).toMatchObject({ organizations: 1, purgedFiles: 4 });
-  expect((await collect(storage.list())).map(({ key }) => key)).toEqual(keys.slice(3));
 });
