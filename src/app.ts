@@ -17,7 +17,7 @@ import type { describeApi } from './openapi/document.ts';
 import { opportunityRoutes, publicOpportunities } from './opportunities/routes.ts';
 import { downloadRoutes } from './quotes/download.ts';
 import { publicQuotes, quoteRoutes } from './quotes/routes.ts';
-import { committed, type Publisher, published } from './reference/publish.ts';
+import { committed, published } from './reference/publish.ts';
 import { referenceRoutes } from './reference/routes.ts';
 import { teamRoutes } from './team/routes.ts';
 
@@ -29,7 +29,8 @@ export type AppOptions = HttpServerOptions & {
   /** Set for the disk storage, whose files this service serves itself. */
   files?: { root: string; secret: string };
   pressure?: Pressure;
-  publisher?: Publisher;
+  /** URL of the service for clients. */
+  publicUrl?: string | undefined;
   /** Generates the document from the routes, in place of the committed one. */
   describe?: typeof describeApi;
   /** What agents may do over /mcp. */
@@ -37,12 +38,11 @@ export type AppOptions = HttpServerOptions & {
 };
 
 export async function buildApp(options: AppOptions) {
-  const { db, keys, rateLimit, links, files, pressure, publisher = {}, mcp = 'read', describe } = options;
+  const { db, keys, rateLimit, links, files, pressure, publicUrl, mcp = 'read', describe } = options;
   const app = createHttpServer(options);
   if (pressure) rejectUnderPressure(app, pressure);
   const build = describe?.(app, PUBLIC_API) ?? committed('openapi.json');
-  const document = () => published(app, build, publisher);
-  const { publicUrl } = publisher;
+  const document = () => published(app, build, publicUrl);
   linkPages(app, publicUrl);
   const needs = collectNeeds(app);
   app.register(referenceRoutes, { title: PUBLIC_API.title, document, publicUrl, hasGuide: true });

@@ -40,10 +40,6 @@ export const Environment = z.object({
     .transform((url) => url.replace(/\/+$/, ''))
     .optional()
     .describe('URL at which clients reach the API. Default: `http://localhost:PORT`.'),
-  SUPPORT_CONTACT: z
-    .union([httpUrl(), z.email()], 'must be an email address or an http or https URL')
-    .optional()
-    .describe('Email address or URL in the OpenAPI document.'),
   DATABASE_URL: postgresUrl()
     .optional()
     .describe('PostgreSQL 15 or later. Default: an embedded one in `DATA_DIR`, with demo data.'),

@@ -24,7 +24,7 @@ import { personRoutes } from './person/dashboard.ts';
 import { pipelineStageRoutes } from './pipeline-stages/dashboard.ts';
 import { publicQuoteRoutes, quoteDashboardRoutes, quoteRecords } from './quotes/dashboard.ts';
 import { quoteRoutes } from './quotes/routes.ts';
-import { committed, type Publisher, published } from './reference/publish.ts';
+import { committed, published } from './reference/publish.ts';
 import { referenceRoutes } from './reference/routes.ts';
 import { teamDashboardRoutes } from './team/dashboard.ts';
 
@@ -37,7 +37,6 @@ export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeo
   health?: Pick<HealthOptions, 'ready' | 'pressure'> & { metrics: Metrics };
   /** Aborted when the shutdown begins. */
   draining?: AbortSignal | undefined;
-  publisher?: Pick<Publisher, 'contact'>;
   /** Generates the document from the routes, in place of the committed one. */
   describe?: typeof describeApi;
 };
@@ -46,11 +45,11 @@ export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeo
 const UPLOAD_TIMEOUT_MS = 60_000;
 
 export async function buildDashboardApp(options: DashboardOptions) {
-  const { db, token, storage, links, health, draining, publisher = {}, describe } = options;
+  const { db, token, storage, links, health, draining, describe } = options;
   const app = createHttpServer({ ...options, metrics: health?.metrics, requestTimeout: UPLOAD_TIMEOUT_MS });
   linkPages(app);
   const build = describe?.(app, DASHBOARD_API) ?? committed('dashboard.json');
-  const document = () => published(app, build, publisher, 3001);
+  const document = () => published(app, build, undefined, 3001);
   app.register(referenceRoutes, { title: DASHBOARD_API.title, document, hasGuide: false });
 
   app.register(

@@ -103,7 +103,7 @@ async function start(config: Config): Promise<void> {
     metrics,
     pressure,
     mcp: config.MCP,
-    publisher: { publicUrl: config.PUBLIC_URL, contact: config.SUPPORT_CONTACT },
+    publicUrl: config.PUBLIC_URL,
   });
   // Closed together, so that neither waits for the other's clients.
   const servers: FastifyInstance[] = [app];
@@ -122,7 +122,6 @@ async function start(config: Config): Promise<void> {
     storage,
     health: { ready: () => checkDatabase(url).then(compareClocks), pressure, metrics },
     draining: draining.signal,
-    publisher: { contact: config.SUPPORT_CONTACT },
   });
   servers.push(dashboard);
   await listen(dashboard, { host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT });

@@ -74,7 +74,7 @@ test('the guide has the public address, or the port that the service listens on,
   }
   await listening.close();
   const publicUrl = "https://api.agency.example/$'";
-  const published = await describedApp({ publicUrl });
+  const published = await describedApp(publicUrl);
   const { body } = await published.inject({ url: '/docs/guide', headers });
   await published.close();
   expect(textOf(body)).toContain(`curl -s '${publicUrl}/v1/`);
@@ -120,7 +120,7 @@ test.each(['/docs/js/scalar.js', '/docs/guide', '/openapi.json'])(
 
 test('the tools are built after the start, not within a request', async () => {
   let built = 0;
-  const other = await describedApp({}, (...api) => {
+  const other = await describedApp(undefined, (...api) => {
     const document = describeApi(...api);
     return () => {
       built += 1;

@@ -6,7 +6,6 @@ import { documentedError, type ErrorCode, errorCodes, statusOf } from '../src/co
 import { buildDashboardApp } from '../src/dashboard-app.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { describeApi } from '../src/openapi/document.ts';
-import type { Publisher } from '../src/reference/publish.ts';
 import { clientTypes, type DocumentedApi } from './client-types.ts';
 import { n8nProperties } from './n8n-node.ts';
 import { tablesDiagram, tablesTable } from './tables-diagram.ts';
@@ -22,14 +21,14 @@ export type GeneratedDocument = {
 const unused = {} as never;
 
 /** The public application, which can only describe itself. */
-export const describedApp = (publisher: Publisher = {}, describe = describeApi) =>
+export const describedApp = (publicUrl?: string, describe = describeApi) =>
   buildApp({
     db: unused,
     keys: unused,
     rateLimit: { limiter: unused, requestsPerMinute: 0 },
     links: unused,
     logger: createLogger('silent'),
-    publisher,
+    publicUrl,
     describe,
   });
 

@@ -172,7 +172,7 @@ export function claimContacts<Result>(
     });
   return attempt(scope).catch((error) => {
     // A transaction (with If-Match) begins again, and locks them before the customer.
-    if (!(error instanceof LostRace) || scope.db.attempt !== undefined) throw error;
+    if (!(error instanceof LostRace) || scope.db.isTransaction) throw error;
     return inTransaction(scope, async (within) => {
       await lockUnlinkedThreads(within, contactKeys);
       return attempt(within);

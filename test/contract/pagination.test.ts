@@ -168,7 +168,7 @@ test('every list of both APIs links to the next page if there is one, and no oth
 test('rel="next" begins with PUBLIC_URL if that is set, whatever host the request names, and a 304 has none', async () => {
   const agency = await service.agency();
   for (let index = 0; index < 2; index += 1) await product(agency, { title: 'producto de "José"' });
-  const app = await ownApp(service, { publisher: { publicUrl: 'https://api.agency.example/crm' } });
+  const app = await ownApp(service, { publicUrl: 'https://api.agency.example/crm' });
   const ask = (url: string, headers: Record<string, string> = {}) =>
     app.inject({ url, headers: { 'x-api-key': agency.key, host: 'evil.example', ...headers } });
   const url = '/v1/catalog/products?limit=1&query=producto+de+%22Jos%C3%A9%22';

@@ -76,17 +76,16 @@ export function openDatabase(options: DatabaseOptions): Database {
     async function task<Result>(
       kind: Kind,
       timeoutMs: number,
-      work: (deadline: number, attempt: number) => Promise<Result>,
+      work: (deadline: number) => Promise<Result>,
     ): Promise<Result> {
       const deadline = performance.now() + timeoutMs;
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return await inSlot(kind, deadline, () => work(deadline, attempt));
+          return await inSlot(kind, deadline, () => work(deadline));
         } catch (error) {
-          const isRepeated =
-            kind === 'read'
-              ? isTransient(error) || isSafeToRepeat(error)
-              : isSafeToRepeat(error) && attempt <= WRITE_RETRIES;
+          const isRepeated = isSafeToRepeat(error)
+            ? kind === 'read' || attempt <= WRITE_RETRIES
+            : kind === 'read' && isTransient(error);
           const wait = backoff(attempt);
           if (!isRepeated || performance.now() + wait > deadline) throw error;
           await pause(wait);
@@ -96,16 +95,14 @@ export function openDatabase(options: DatabaseOptions): Database {
 
     const { withClient, withShared, withTransaction } = pool;
     return {
-      read: (statement, values) => {
-        const take = statement.isShort ? withShared : withClient;
-        return task('read', statementTimeout, () => take((client) => send(client, statement, values)));
-      },
+      read: (statement, values) =>
+        task('read', statementTimeout, () =>
+          (statement.isShort ? withShared : withClient)((client) => send(client, statement, values)),
+        ),
       write: (statement, values) =>
         task('write', statementTimeout, () => withClient((client) => send(client, statement, values))),
       transaction: (work, { timeoutMs } = {}) =>
-        task('write', timeoutMs ?? transactionMs, (deadline, attempt) =>
-          withTransaction(work, { deadline, attempt, timeoutMs }),
-        ),
+        task('write', timeoutMs ?? transactionMs, (deadline) => withTransaction(work, deadline, timeoutMs)),
     };
   }
 

@@ -20,13 +20,6 @@ export type Pool = ReturnType<typeof openPool>;
 
 type Work<Result> = (client: pg.Client) => Promise<Result>;
 
-type TransactionOptions = {
-  /** No statement and no commit is sent after it. On the clock of `performance.now()`. */
-  deadline: number;
-  attempt: number;
-  timeoutMs: number | undefined;
-};
-
 /** Timeout of a connect, and of the end of the connections. */
 const CONNECT_MS = 2_000;
 
@@ -99,10 +92,14 @@ export function openPool({ url, poolSize, statementTimeout, lockTimeout, onConne
     }
   }
 
-  /** Statements are sent in the order of the calls, without waiting for each other. */
+  /**
+   * Statements are sent in the order of the calls, without waiting for each other.
+   * @param deadline no statement and no commit is sent after it; on the clock of `performance.now()`
+   */
   function withTransaction<Result>(
     work: (transaction: Queries) => Promise<Result>,
-    { deadline, attempt, timeoutMs }: TransactionOptions,
+    deadline: number,
+    timeoutMs?: number,
   ): Promise<Result> {
     const begin = timeoutMs ? `begin; set local statement_timeout = ${timeoutMs}` : 'begin';
     let isOpen = false;
@@ -127,7 +124,7 @@ export function openPool({ url, poolSize, statementTimeout, lockTimeout, onConne
         read: query,
         write: query,
         transaction: (inner) => inner(queries),
-        attempt,
+        isTransaction: true,
       };
       try {
         // Without a transaction, what was sent behind it was written.

@@ -18,8 +18,7 @@ export type Queries = {
     work: (transaction: Queries) => Promise<Result>,
     options?: TransactionOptions,
   ) => Promise<Result>;
-  /** Of a transaction: 1, then 2, … */
-  attempt?: number;
+  isTransaction?: true;
 };
 
 /** A concurrent write won, and this one wrote nothing: the next attempt can succeed. */

@@ -190,7 +190,7 @@ export function definePut<T, Name extends string>(
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
         const [row] = await db.write(putStatement, bound).catch((error) => {
           if (!options.taken || !isUniqueViolation(error)) throw error;
-          if (attempt === ATTEMPTS || db.attempt !== undefined) throw options.taken(input);
+          if (attempt === ATTEMPTS || db.isTransaction) throw options.taken(input);
           return [];
         });
         if (row) rejectBroken(row);
