@@ -63,7 +63,7 @@ const PROJECTS = [
     hookTimeout: 120_000,
     expect: { poll: { timeout: 15_000 } },
   }),
-  // The node in n8n's engine, and the document imported by Postman.
+  // The node in n8n's engine.
   project('importers', { ...suite, include: ['tools/importers/*.import.ts'] }),
 ];
 

@@ -1,4 +1,3 @@
-import { gunzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeApi } from '../src/openapi/document.ts';
@@ -104,19 +103,6 @@ test('the reference page loads only its own script, sends nothing to other serve
     mcp: { disabled: true },
   });
 });
-
-test.each(['/docs/js/scalar.js', '/docs/guide', '/openapi.json'])(
-  '%s has the same content with and without compression',
-  async (url) => {
-    const packed = await get(url, { 'accept-encoding': 'gzip, deflate, br' });
-    expect(packed.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
-    for (const accept of ['identity', 'gzip;q=0']) {
-      const plain = await get(url, { 'accept-encoding': accept });
-      expect(plain.headers).not.toHaveProperty('content-encoding');
-      expect(gunzipSync(packed.rawPayload).equals(plain.rawPayload)).toBe(true);
-    }
-  },
-);
 
 test('the tools are built after the start, not within a request', async () => {
   let built = 0;

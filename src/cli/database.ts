@@ -46,10 +46,10 @@ export async function runCommand<Options>(
       await embedded?.stop();
     }
   } catch (error) {
-    const { message } = error as Error;
-    const isExpected = [UsageError, ConfigError, ApiError, MigrationError].some(
-      (type) => error instanceof type,
-    );
+    const { message, code } = error as NodeJS.ErrnoException;
+    const isExpected =
+      String(code).startsWith('ERR_PARSE_ARGS') ||
+      [UsageError, ConfigError, ApiError, MigrationError].some((type) => error instanceof type);
     console.error(isExpected ? message : `The command failed: ${message}`);
     process.exitCode = 1;
   }

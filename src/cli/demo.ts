@@ -13,16 +13,12 @@ that was filled like this before, including records that others created; its API
 records is not changed. NAME can also be its id.`;
 
 function parse() {
-  try {
-    const { values } = parseArgs({
-      options: { organization: { type: 'string' }, reset: { type: 'boolean', default: false } },
-    });
-    const { organization, reset } = values;
-    if (!organization) throw new Error('--organization is required.');
-    return { organization, reset };
-  } catch (error) {
-    throw new UsageError(`${(error as Error).message}\n\n${USAGE}`);
-  }
+  const { values } = parseArgs({
+    options: { organization: { type: 'string' }, reset: { type: 'boolean', default: false } },
+  });
+  const { organization, reset } = values;
+  if (!organization) throw new UsageError(`--organization is required.\n\n${USAGE}`);
+  return { organization, reset };
 }
 
 async function fill({ organization, reset }: ReturnType<typeof parse>, db: Database): Promise<void> {

@@ -174,14 +174,10 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
 };
 
 function parse() {
-  try {
-    const { positionals, values } = parseArgs({ allowPositionals: true, options: OPTIONS });
-    const run = COMMANDS[positionals[0] ?? ''];
-    if (run) return { run, options: values };
-  } catch (error) {
-    throw new UsageError(`${(error as Error).message}\n\n${USAGE}`);
-  }
-  throw new UsageError(USAGE);
+  const { positionals, values } = parseArgs({ allowPositionals: true, options: OPTIONS });
+  const run = COMMANDS[positionals[0] ?? ''];
+  if (!run) throw new UsageError(USAGE);
+  return { run, options: values };
 }
 
 await runCommand(parse, ({ run, options }, db) => run(db, options));

@@ -107,12 +107,9 @@ function complete(
 export function describeApi(app: FastifyInstance, api: ApiDescription): () => object {
   const { title, description, tags, securitySchemes } = api;
   const contact = { name: 'The operator of this service' };
-  const names = new Map(tags.map(({ name }) => [name.toLowerCase().replaceAll(' ', '-'), name]));
-  function tagOf(url: string): string {
-    const segment = TAG_SEGMENT.exec(url)?.[1] ?? url;
-    // `/team` belongs to the tag of `/team-members`.
-    return [...names].find(([key]) => key.startsWith(segment))?.[1] ?? url;
-  }
+  // `/team` belongs to the tag of `/team-members`.
+  const tagOf = (segment: string): string | undefined =>
+    tags.find(({ name }) => name.toLowerCase().replaceAll(' ', '-').startsWith(segment))?.name;
   // The plugin's types are of OpenAPI 3.0, which has no `identifier`.
   const named = { name: license, identifier: license } as object;
   const declared = new Map<string, Declared>();
@@ -132,7 +129,8 @@ export function describeApi(app: FastifyInstance, api: ApiDescription): () => ob
         codes: codesByStatus({ method, url }, errorCodes),
         isTagged: isTagged(method, schema) && !credential,
       });
-      return toJsonSchema({ ...rest, url, route, schema: schema && { tags: [tagOf(url)], ...schema } });
+      const tag = tagOf(TAG_SEGMENT.exec(url)?.[1] ?? url) ?? url;
+      return toJsonSchema({ ...rest, url, route, schema: schema && { tags: [tag], ...schema } });
     },
     transformObject: (input) => {
       const document = tidied(createJsonSchemaTransformObject({})(input) as unknown as Document);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs n8n's engine and Postman's converter, if they are missing or others than the lock file names.
+# Installs n8n's engine, if it is missing or another than the lock file names.
 set -eu
 cd "$(dirname "$0")"
 cmp -s package-lock.json node_modules/.installed && exit

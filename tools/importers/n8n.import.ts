@@ -1,19 +1,34 @@
 import { readFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadDemo } from '../../demo/load.ts';
 import { operationsOf, PUBLIC } from '../../test/support/contract.ts';
 import { conversation, message } from '../../test/support/records.ts';
-import { useDemo } from './demo.ts';
+import { type Service, startService } from '../../test/support/service.ts';
+import { listen } from '../../test/support/socket.ts';
 import { engineFor, type Template } from './engine.ts';
 
 /** The node in n8n's engine, against the demo agency. */
 
-const demo = useDemo();
-const { ids } = demo;
+let service: Service;
+let baseUrl: string;
 let n8n: ReturnType<typeof engineFor>;
-const accountOf = (apiKey: string) => ({ apiKey, baseUrl: demo.baseUrl });
-beforeAll(() => {
-  n8n = engineFor({ apiKey: demo.key, baseUrl: `${demo.baseUrl}/` });
+/** An id of each kind of record. */
+const ids: Record<string, unknown> = {};
+const accountOf = (apiKey: string) => ({ apiKey, baseUrl });
+beforeAll(async () => {
+  service = await startService();
+  const key = (await loadDemo(service)) ?? '';
+  baseUrl = (await listen(service)).origin;
+  n8n = engineFor({ apiKey: key, baseUrl: `${baseUrl}/` });
+  const [first] = await service.query(`select
+    (select id from products where archived_at is null limit 1) as "productId",
+    (select id from customers where archived_at is null limit 1) as "customerId",
+    (select id from opportunities where archived_at is null limit 1) as "opportunityId",
+    (select id from conversations limit 1) as "conversationId",
+    (select quote_id from quote_attachments limit 1) as "quoteId"`);
+  Object.assign(ids, first);
 });
+afterAll(() => service.close());
 
 const lead = (value: unknown) => ({ values: [{ identifierType: 'whatsapp', identifierValue: value }] });
 /** The result of an operation that must not fail. */
@@ -132,7 +147,7 @@ describe('the workflow', () => {
   });
 
   test('message-notes writes each new message once, and skips conversations without a customer', async () => {
-    const agency = await demo.service.agency();
+    const agency = await service.agency();
     const { body: customer } = await agency.post('/v1/customers', {
       contacts: [{ identifierType: 'whatsapp', identifierValue: '+52 55 2222 1234' }],
     });
