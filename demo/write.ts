@@ -96,8 +96,8 @@ async function writeQuote(
     const pdf = pdfOf(page);
     // Fixed ids: a repeated load overwrites the same files.
     await storage.put(storageKey(scope.organizationId, fileId), Readable.from([pdf]));
-    const file = { id: fileId, sizeBytes: pdf.length };
-    await insertAttachment(scope, id, file, { kind, fileName, mimeType: 'application/pdf' });
+    const file = { id: fileId, kind, fileName, mimeType: 'application/pdf', sizeBytes: pdf.length };
+    await insertAttachment(scope, id, file);
   }
 }
 

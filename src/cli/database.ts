@@ -8,10 +8,11 @@ import {
   joinEmbeddedPostgres,
   MigrationError,
   migrateDatabase,
+  type OrganizationScope,
   openDatabase,
+  scopeTo,
 } from '../db/index.ts';
-import { allOrganizations } from '../organizations/repository.ts';
-import type { Organization } from '../organizations/schema.ts';
+import { allOrganizations, checkOrganization } from '../organizations/repository.ts';
 
 /** Wrong arguments of a command. Only the message is printed. */
 export class UsageError extends Error {}
@@ -65,8 +66,12 @@ async function joinDemo({ DATA_DIR }: Config): Promise<EmbeddedPostgres> {
   return joinEmbeddedPostgres(directory);
 }
 
-/** Open or closed. */
-export async function findOrganization(db: Database, wanted: string): Promise<Organization> {
+/** @param needsOpen whether a closed organization is an error */
+export async function organizationOf(
+  db: Database,
+  wanted: string,
+  needsOpen: boolean,
+): Promise<OrganizationScope> {
   const found = (await allOrganizations(db)).filter(({ id, name }) => id === wanted || name === wanted);
   const [organization] = found;
   if (!organization)
@@ -74,7 +79,9 @@ export async function findOrganization(db: Database, wanted: string): Promise<Or
       `The organization ${JSON.stringify(wanted)} does not exist. \`npm run keys -- organizations\` lists them.`,
     );
   if (found.length > 1) throw new UsageError(`${found.length} organizations have this name. Use the id.`);
-  return organization;
+  const scope = scopeTo(db, organization.id);
+  await checkOrganization(scope, needsOpen);
+  return scope;
 }
 
 /** Aborts on Ctrl-C or SIGTERM. */

@@ -3,8 +3,7 @@ import { fillOrganization } from '../../demo/fill.ts';
 import { readConfig } from '../config.ts';
 import type { Database } from '../db/index.ts';
 import { openFiles } from '../files/open.ts';
-import { scopeOf } from '../organizations/repository.ts';
-import { findOrganization, runCommand, UsageError } from './database.ts';
+import { organizationOf, runCommand, UsageError } from './database.ts';
 
 const USAGE = `Usage: npm run demo -- --organization NAME [--reset]
 
@@ -22,8 +21,7 @@ function parse() {
 }
 
 async function fill({ organization, reset }: ReturnType<typeof parse>, db: Database): Promise<void> {
-  const { id } = await findOrganization(db, organization);
-  const { organizationId } = await scopeOf(db, id, { isWrite: true });
+  const { organizationId } = await organizationOf(db, organization, true);
   const { storage, close } = await openFiles(readConfig(), '');
   const outcome = await fillOrganization({ db, storage, organizationId, reset }).finally(close);
   if (outcome === 'used')

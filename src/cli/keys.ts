@@ -16,9 +16,8 @@ import {
   closeOrganization,
   createOrganization,
   reopenOrganization,
-  scopeOf,
 } from '../organizations/repository.ts';
-import { findOrganization, runCommand, UsageError } from './database.ts';
+import { organizationOf, runCommand, UsageError } from './database.ts';
 
 const USAGE = `Usage: npm run keys -- <command>
 
@@ -69,11 +68,8 @@ function required(options: Options, name: keyof Options): string {
   return value;
 }
 
-/** @param isWrite whether the organization must be open */
-async function namedScope(db: Database, options: Options, isWrite: boolean): Promise<OrganizationScope> {
-  const { id } = await findOrganization(db, required(options, 'organization'));
-  return scopeOf(db, id, { isWrite });
-}
+const organizationIn = (db: Database, options: Options, needsOpen: boolean): Promise<OrganizationScope> =>
+  organizationOf(db, required(options, 'organization'), needsOpen);
 
 function printNewKey(issued: Json<ApiKey & { key: string }>): void {
   const { key, id, expiresAt } = parseJson(issued);
@@ -134,15 +130,17 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
     console.log(`${id}  ${name}`);
   },
   'close-organization': async (db, options) => {
-    const { closedAt, purgeAt } = parseJson(await closeOrganization(await namedScope(db, options, false)));
+    const { closedAt, purgeAt } = parseJson(
+      await closeOrganization(await organizationIn(db, options, false)),
+    );
     console.log(`Closed at ${closedAt}, purged from ${purgeAt}`);
   },
   'reopen-organization': async (db, options) => {
-    const { name } = parseJson(await reopenOrganization(await namedScope(db, options, false)));
+    const { name } = parseJson(await reopenOrganization(await organizationIn(db, options, false)));
     console.log(`${name} is open`);
   },
   list: async (db, options) => {
-    const scope = await namedScope(db, options, false);
+    const scope = await organizationIn(db, options, false);
     for (let offset = 0; ; offset += MAX_LIMIT) {
       const { data } = parseJson(await listApiKeys(scope, { limit: MAX_LIMIT, offset }));
       for (const key of data) console.log(lineOf(key));
@@ -152,23 +150,23 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
   issue: async (db, options) => {
     required(options, 'name');
     const input = validated(ApiKeyCreate, await settingsOf(db, options));
-    printNewKey(await issueApiKey(await namedScope(db, options, true), input));
+    printNewKey(await issueApiKey(await organizationIn(db, options, true), input));
   },
   change: async (db, options) => {
     const changes = validated(ApiKeyUpdate, await settingsOf(db, options));
     if (Object.keys(changes).length === 0) throw new UsageError(`Name a setting to change.\n\n${USAGE}`);
-    const scope = await namedScope(db, options, true);
+    const scope = await organizationIn(db, options, true);
     console.log(lineOf(parseJson(await updateApiKey(scope, required(options, 'id'), changes))));
   },
   rotate: async (db, options) => {
     const overlapSeconds = seconds('overlap', options.overlap ?? '24h');
     const { expiresAt } = await settingsOf(db, options);
     const id = required(options, 'id');
-    const scope = await namedScope(db, options, true);
+    const scope = await organizationIn(db, options, true);
     printNewKey(await rotateApiKey(scope, id, { overlapSeconds, expiresAt }));
   },
   revoke: async (db, options) => {
-    const revoked = await revokeApiKey(await namedScope(db, options, true), required(options, 'id'));
+    const revoked = await revokeApiKey(await organizationIn(db, options, true), required(options, 'id'));
     console.log(`Revoked at ${parseJson(revoked).revokedAt}`);
   },
 };

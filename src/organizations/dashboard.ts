@@ -1,18 +1,18 @@
 import type { FastifyInstance } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import { type Database, toJson } from '../db/index.ts';
+import { type Database, scopeTo, toJson } from '../db/index.ts';
 import { callerOf } from '../http/caller.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { json } from '../openapi/responses.ts';
 import {
+  checkOrganization,
   closeOrganization,
   createOrganization,
   getOrganization,
   listOrganizations,
   lockOrganization,
   reopenOrganization,
-  scopeOf,
   updateOrganization,
 } from './repository.ts';
 import {
@@ -142,9 +142,7 @@ export function openOrganization(app: FastifyInstance, db: Database, needsOpen =
   });
   app.addHook('preHandler', async (request, reply) => {
     const { organizationId } = request.params as { organizationId: string };
-    request.scope = await scopeOf(db, organizationId, {
-      caller: callerOf(reply),
-      isWrite: needsOpen(request.method),
-    });
+    request.scope = scopeTo(db, organizationId.toLowerCase(), callerOf(reply));
+    await checkOrganization(request.scope, needsOpen(request.method));
   });
 }

@@ -3,9 +3,7 @@ import { LruMap } from 'toad-cache';
 import type { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
 import {
-  type Caller,
   columns,
-  type Database,
   type Fields,
   fieldsOf,
   isId,
@@ -25,7 +23,6 @@ import {
   type Queries,
   qb,
   returningJson,
-  scopeTo,
   teamMembers,
   unprepared,
 } from '../db/index.ts';
@@ -84,29 +81,17 @@ const stateStatement = prepared(
 const OPEN_MS = 900;
 const openUntil = new LruMap<number>(1_000);
 
-/** @returns whether it is closed; undefined if there is none */
-async function readIsClosed(queries: Queries, id: string): Promise<boolean | undefined> {
+/** @throws ORGANIZATION_NOT_FOUND; ORGANIZATION_CLOSED if it must be open */
+export async function checkOrganization(
+  { db, organizationId: id }: OrganizationScope,
+  needsOpen: boolean,
+): Promise<void> {
   const now = performance.now();
-  if (now < (openUntil.get(id) ?? 0)) return false;
-  const [state] = isId(id) ? await queries.read(stateStatement, { id }) : [];
-  if (state?.isClosed === false) openUntil.set(id, now + OPEN_MS);
-  return state?.isClosed;
-}
-
-/**
- * The scope of an organization named by a dashboard path or the command line.
- * @throws ORGANIZATION_NOT_FOUND; ORGANIZATION_CLOSED for a write of a closed one
- */
-export async function scopeOf(
-  db: Database,
-  id: string,
-  { caller, isWrite }: { caller?: Caller; isWrite: boolean },
-): Promise<OrganizationScope> {
-  const scope = scopeTo(db, id.toLowerCase(), caller);
-  const isClosed = await readIsClosed(scope.db, scope.organizationId);
-  if (isClosed === undefined) throw organizationNotFound(id);
-  if (isWrite && isClosed) throw new ApiError('ORGANIZATION_CLOSED');
-  return scope;
+  if (now < (openUntil.get(id) ?? 0)) return;
+  const [state] = isId(id) ? await db.read(stateStatement, { id }) : [];
+  if (!state) throw organizationNotFound(id);
+  if (needsOpen && state.isClosed) throw new ApiError('ORGANIZATION_CLOSED');
+  if (!state.isClosed) openUntil.set(id, now + OPEN_MS);
 }
 
 const lockOrganizationStatement = prepared('organizations.lock', ($: Params<Key>) =>

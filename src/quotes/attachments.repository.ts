@@ -35,46 +35,48 @@ import {
 import type { FileLinks, LinkedFile } from '../files/links.ts';
 import type { AttachmentDescription } from '../files/multipart.ts';
 import type { StoredFile } from '../files/upload.ts';
-import { quoteRecord } from './repository.ts';
 import type { DeletedQuoteAttachment, QuoteAttachment } from './schema.ts';
 
 /** As stored; its URL is signed for each response. */
-export type StoredAttachment = Omit<QuoteAttachment, 'url'>;
+type StoredAttachment = Omit<QuoteAttachment, 'url'>;
 
 const { organizationId, id, quoteId, fileName, kind, mimeType } = quoteAttachments;
 const sizeBytes = sql<number>`${quoteAttachments.sizeBytes}::float8`;
+const stored = columns({ id, fileName, kind, mimeType, sizeBytes });
 
 /** The function returns the attachments of a quote in any status, oldest first. It throws QUOTE_NOT_FOUND. */
 function defineAttachments(name: string, view: Resource) {
-  const compose = ($: Params<RecordKey>) => {
-    const list = qb
-      .select(columns({ id, fileName, kind, mimeType, sizeBytes }))
-      .from(quoteAttachments)
-      .where(and(ofOrganization(quoteAttachments, $), eq(quoteId, quotes.id)))
-      .orderBy(quoteAttachments.createdAt, id)
-      .as('attachment');
-    const attachments = sql<
-      Json<StoredAttachment[]>
-    >`coalesce((select json_agg(attachment) from ${list}), '[]')`;
-    return qb
-      .select(columns({ attachments, now: nowInMs }))
-      .from(quotes)
-      .where(isVisible(view, $));
-  };
-  const statement = prepared(name, compose, { isShort: true });
+  const statement = prepared(
+    name,
+    ($: Params<RecordKey>) => {
+      const list = qb
+        .select(stored)
+        .from(quoteAttachments)
+        .where(and(ofOrganization(quoteAttachments, $), eq(quoteId, quotes.id)))
+        .orderBy(quoteAttachments.createdAt, id)
+        .as('attachment');
+      const attachments = sql<
+        Json<StoredAttachment[]>
+      >`coalesce((select json_agg(attachment) from ${list}), '[]')`;
+      return qb
+        .select(columns({ attachments, now: nowInMs }))
+        .from(quotes)
+        .where(isVisible(view, $));
+    },
+    { isShort: true },
+  );
   return async (scope: OrganizationScope, id: string, links: FileLinks): Promise<QuoteAttachment[]> => {
     const { db, organizationId } = scope;
     const [row] = isId(id) ? await db.read(statement, { organizationId, id }) : [];
     if (!row) throw recordNotFound(view, id);
-    const sign = async (stored: StoredAttachment) => ({
-      ...stored,
-      url: await links.sign(scope, stored, row.now),
+    const sign = async (attachment: StoredAttachment) => ({
+      ...attachment,
+      url: await links.sign(scope, attachment, row.now),
     });
     return Promise.all(parseJson(row.attachments).map(sign));
   };
 }
 
-/** @throws QUOTE_NOT_FOUND */
 export const listAttachments = defineAttachments('quotes.list_attachments', activeQuotes);
 
 /** Of an archived quote too. */
@@ -83,14 +85,12 @@ export const listAttachmentsIncludingArchived = defineAttachments('quotes.attach
   visible: sql`true`,
 });
 
-const findAttachmentStatement = prepared(
-  'quotes.find_attachment',
-  ($: Params<RecordKey & { until: number }>) =>
-    qb
-      .select(columns({ id, fileName, kind, mimeType, sizeBytes }))
-      .from(quoteAttachments)
-      .innerJoin(quotes, and(eq(quotes.organizationId, organizationId), eq(quotes.id, quoteId)))
-      .where(and(keyIs(quoteAttachments, $), activeQuotes.visible, sql`${nowInMs} < ${$.until}::float8`)),
+const findStatement = prepared('quotes.find_attachment', ($: Params<RecordKey & { until: number }>) =>
+  qb
+    .select(stored)
+    .from(quoteAttachments)
+    .innerJoin(quotes, and(eq(quotes.organizationId, organizationId), eq(quotes.id, quoteId)))
+    .where(and(keyIs(quoteAttachments, $), activeQuotes.visible, sql`${nowInMs} < ${$.until}::float8`)),
 );
 
 /** @param until milliseconds since 1970, by the database's clock: later, nothing is found */
@@ -99,14 +99,16 @@ export async function findAttachment(
   id: string,
   until = Number.POSITIVE_INFINITY,
 ): Promise<StoredAttachment | undefined> {
-  const [row] = await db.read(findAttachmentStatement, { organizationId, id, until });
+  const [row] = await db.read(findStatement, { organizationId, id, until });
   return row;
 }
+
+const attachmentNotFound = (id: string) => new ApiError('QUOTE_ATTACHMENT_NOT_FOUND', { id });
 
 /** @throws QUOTE_ATTACHMENT_NOT_FOUND */
 export async function getAttachment(scope: OrganizationScope, id: string): Promise<Json<StoredAttachment>> {
   const attachment = await findAttachment(scope, id);
-  if (!attachment) throw new ApiError('QUOTE_ATTACHMENT_NOT_FOUND', { id });
+  if (!attachment) throw attachmentNotFound(id);
   return toJson(attachment);
 }
 
@@ -133,22 +135,19 @@ export async function orphanedFiles(db: Queries, files: readonly LinkedFile[]): 
 /** A list of attachments has no pages. */
 export const MAX_ATTACHMENTS = 200;
 
-type AttachmentValues = AttachmentDescription &
-  Pick<StoredFile, 'id' | 'sizeBytes'> & { organizationId: string; quoteId: string };
+type NewAttachment = AttachmentDescription & Pick<StoredFile, 'id' | 'sizeBytes'>;
+type Values = NewAttachment & { organizationId: string; quoteId: string };
 
-const insertInto = ($: Params<AttachmentValues>, condition: SQL) => sql`
+const insertInto = ($: Params<Values>, condition: SQL) => sql`
   insert into ${quoteAttachments} (organization_id, id, quote_id, file_name, kind, mime_type, size_bytes)
   select ${$.organizationId}::uuid, ${$.id}::uuid, ${$.quoteId}::uuid, ${$.fileName}, ${$.kind}, ${$.mimeType}, ${$.sizeBytes}
   where ${condition} and ${sql.raw(String(MAX_ATTACHMENTS))} > (
     select count(*) from ${quoteAttachments} where ${ofOrganization(quoteAttachments, $)} and ${quoteId} = ${$.quoteId})
   returning *`;
 
-const insertStatement = prepared(
-  'quotes.create_attachment',
-  ($: Params<AttachmentValues>) => sql`${insertInto($, sql`true`)}`,
-);
+const insertStatement = prepared('quotes.create_attachment', ($: Params<Values>) => insertInto($, sql`true`));
 
-const insertOnceStatement = prepared('quotes.create_attachment_once', ($: Params<AttachmentValues & Once>) =>
+const insertOnceStatement = prepared('quotes.create_attachment_once', ($: Params<Values & Once>) =>
   insertOnce(
     $,
     (isFree) => insertInto($, isFree),
@@ -160,8 +159,7 @@ const insertOnceStatement = prepared('quotes.create_attachment_once', ($: Params
 export async function insertAttachment(
   scope: OrganizationScope,
   quoteId: string,
-  { id, sizeBytes }: Pick<StoredFile, 'id' | 'sizeBytes'>,
-  { kind, fileName, mimeType }: AttachmentDescription,
+  { id, fileName, kind, mimeType, sizeBytes }: NewAttachment,
   key?: IdempotencyKey,
 ): Promise<StoredAttachment> {
   const { db, organizationId } = scope;
@@ -185,7 +183,7 @@ const touchStatement = prepared('quotes.touch', ($: Params<RecordKey>) =>
 
 /** Moves `updatedAt` of the quote, and locks it. */
 async function touchQuote({ db, organizationId }: OrganizationScope, id: string): Promise<void> {
-  const [row] = isId(id) ? await db.write(touchStatement, { organizationId, id }) : [];
+  const [row] = await db.write(touchStatement, { organizationId, id });
   if (!row) throw recordNotFound(activeQuotes, id);
 }
 
@@ -193,52 +191,22 @@ async function touchQuote({ db, organizationId }: OrganizationScope, id: string)
 export const addAttachment = (
   scope: OrganizationScope,
   quoteId: string,
-  file: Pick<StoredFile, 'id' | 'sizeBytes'>,
-  description: AttachmentDescription,
+  attachment: NewAttachment,
   key?: IdempotencyKey,
 ): Promise<StoredAttachment> =>
   inTransaction(scope, async (within) => {
     await touchQuote(within, quoteId);
-    return insertAttachment(within, quoteId, file, description, key);
+    return insertAttachment(within, quoteId, attachment, key);
   });
 
-const attachmentNotFound = (id: string) => new ApiError('QUOTE_ATTACHMENT_NOT_FOUND', { id });
-
-const lockAttachmentStatement = prepared(
-  'quotes.lock_attachment',
-  ($: Params<RecordKey & { quoteId: string }>) =>
-    qb
-      .select(columns({ id, sizeBytes }))
-      .from(quoteAttachments)
-      .where(and(keyIs(quoteAttachments, $), eq(quoteId, $.quoteId)))
-      .for('no key update'),
-);
-
-/**
- * An attachment has no entity tag, so only `*` matches.
- * @throws QUOTE_NOT_FOUND, QUOTE_ATTACHMENT_NOT_FOUND
- */
-export const lockAttachment =
-  (quoteId: string) =>
-  async (scope: OrganizationScope, id: string): Promise<Json<unknown>> => {
-    await quoteRecord.lock(scope, quoteId);
-    const { db, organizationId } = scope;
-    const [row] = isId(id) ? await db.write(lockAttachmentStatement, { organizationId, quoteId, id }) : [];
-    if (!row) throw attachmentNotFound(id);
-    return toJson(row);
-  };
-
-const deleteAttachmentStatement = prepared('quotes.delete_attachment', ($: Params<RecordKey>) =>
+const deleteStatement = prepared('quotes.delete_attachment', ($: Params<RecordKey & { quoteId: string }>) =>
   returningJson<DeletedQuoteAttachment>(
     { table: quoteAttachments, fields: { id, deletedAt: isoTime(sql`now()`) } },
-    qb.delete(quoteAttachments).where(keyIs(quoteAttachments, $)),
+    qb.delete(quoteAttachments).where(and(keyIs(quoteAttachments, $), eq(quoteId, $.quoteId))),
   ),
 );
 
-/**
- * The caller then removes the file.
- * @throws QUOTE_NOT_FOUND, QUOTE_ATTACHMENT_NOT_FOUND
- */
+/** @throws QUOTE_NOT_FOUND, QUOTE_ATTACHMENT_NOT_FOUND; else the caller removes the file */
 export const deleteAttachment = (
   scope: OrganizationScope,
   quoteId: string,
@@ -247,8 +215,7 @@ export const deleteAttachment = (
   inTransaction(scope, async (within) => {
     const { db, organizationId } = within;
     await touchQuote(within, quoteId);
-    await lockAttachment(quoteId)(within, id);
-    const [deleted] = await db.write(deleteAttachmentStatement, { organizationId, id });
+    const [deleted] = await db.write(deleteStatement, { organizationId, quoteId, id });
     if (!deleted) throw attachmentNotFound(id);
     return deleted.body;
   });

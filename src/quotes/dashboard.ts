@@ -18,13 +18,7 @@ import { IDEMPOTENT, idempotent } from '../http/idempotency.ts';
 import { ArchivedRecord, CHANGES, REPLACES, uuidParams } from '../http/records.ts';
 import { validatorCompiler } from '../http/validation.ts';
 import { json } from '../openapi/responses.ts';
-import {
-  addAttachment,
-  deleteAttachment,
-  getAttachment,
-  lockAttachment,
-  MAX_ATTACHMENTS,
-} from './attachments.repository.ts';
+import { addAttachment, deleteAttachment, getAttachment, MAX_ATTACHMENTS } from './attachments.repository.ts';
 import { findQuote, openQuote, quoteRecord } from './repository.ts';
 import type { QuoteView } from './routes.ts';
 import {
@@ -189,7 +183,7 @@ export const quoteDashboardRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = a
     },
     async (request) => {
       const { quoteId, attachmentId } = request.params;
-      const deleted = await ifMatch(request, lockAttachment(quoteId), attachmentId, (scope) =>
+      const deleted = await ifMatch(request, getAttachment, attachmentId, (scope) =>
         deleteAttachment(scope, quoteId, attachmentId),
       );
       await removeFile(request, storage, parseJson(deleted).id);
@@ -233,7 +227,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
       };
       const { stored, description } = await readUpload(request, reply, store, discard);
       const attach = async (key?: IdempotencyKey) =>
-        toJson(await addAttachment(scope, params.quoteId, stored, description, key));
+        toJson(await addAttachment(scope, params.quoteId, { ...description, ...stored }, key));
       const { kind, fileName, mimeType } = description;
       const sent = JSON.stringify([kind, fileName, mimeType, stored.sha256]);
       const response = await idempotent(request, reply, getAttachment, attach, sent).catch(async (error) => {

@@ -39,10 +39,11 @@ import {
   recordNotFound,
   returningJson,
   rowsInOrder,
+  scopeTo,
   searchableQuotes,
   toJson,
 } from '../db/index.ts';
-import { isFound, scopeOf } from '../organizations/repository.ts';
+import { isFound } from '../organizations/repository.ts';
 import {
   type PublicQuote,
   Quote,
@@ -154,8 +155,7 @@ export const quoteRecord = {
 export async function findQuote(db: Database, token: string): Promise<Json<PublicQuote>> {
   const found = await db.read(quotesOfTokenStatement, { token });
   for (const { organizationId, id } of found) {
-    const scope = await scopeOf(db, organizationId, { isWrite: false });
-    const quote = parseJson(await quoteRecord.get(scope, id));
+    const quote = parseJson(await quoteRecord.get(scopeTo(db, organizationId), id));
     if (quote.archivedAt === null) return toJson({ ...quote, organizationId });
   }
   throw new ApiError('QUOTE_NOT_FOUND', { id: token, instead: '' });
