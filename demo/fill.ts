@@ -1,7 +1,7 @@
 import { MAX_LIMIT } from '../src/contract/fields.ts';
 import { type Database, type OrganizationScope, parseJson, scopeTo } from '../src/db/index.ts';
 import type { FileStorage } from '../src/files/storage.ts';
-import { clearOrganization, hasRecords } from '../src/organizations/purge.repository.ts';
+import { deleteRows, hasRecords } from '../src/organizations/purge.repository.ts';
 import { listTeamMembers } from '../src/team/repository.ts';
 import { fillAgency } from './load.ts';
 import { demoRecords } from './records.ts';
@@ -37,7 +37,7 @@ export const fillOrganization = ({
     if (await hasRecords(scope)) {
       if (!(await wasFilled(scope))) return 'used';
       if (!reset) return 'filled';
-      await clearOrganization(scope);
+      for await (const _ of deleteRows(scope, null, { withApiKeys: false }));
     }
     await fillAgency(scope, storage);
     return 'done';

@@ -19,5 +19,4 @@ export * from './sql/json.ts';
 export * from './sql/query.ts';
 export * from './sql/statement.ts';
 export * from './tables/index.ts';
-export * from './tables/owned.ts';
 export { type Resource, recordNotFound } from './tables/resource.ts';

@@ -2,7 +2,7 @@ import type { FileStorage } from '../files/storage.ts';
 import {
   type ClaimedOrganization,
   claimOrganizations,
-  purgeRows,
+  deleteRows,
   removeOrganization,
 } from '../organizations/purge.repository.ts';
 import type { JobContext } from './context.ts';
@@ -20,12 +20,12 @@ async function purgeOne(context: Context, organization: ClaimedOrganization) {
     files += 1;
   }
   const rows: Record<string, number> = {};
-  const isComplete =
-    !signal?.aborted &&
-    (await purgeRows(db, organizationId, batchSize, (table, count) => {
-      if (count > 0) rows[table] = (rows[table] ?? 0) + count;
-      return !signal?.aborted;
-    }));
+  if (!signal?.aborted)
+    for await (const batch of deleteRows({ db, organizationId }, batchSize)) {
+      if (batch.rows > 0) rows[batch.table] = (rows[batch.table] ?? 0) + batch.rows;
+      if (signal?.aborted) break;
+    }
+  const isComplete = !signal?.aborted;
   if (isComplete) await removeOrganization(db, organization);
   logger.info(
     { organizationId, closedAt, files, rows },

@@ -2,22 +2,28 @@ import { and, eq, getTableName, isNotNull, isNull, sql } from 'drizzle-orm';
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import {
   apiKeys,
+  channelMessages,
   columns,
   conversations,
+  customers,
   idempotencyKeys,
-  inOrder,
-  isDerived,
   isoTime,
   liveCounts,
   type OrganizationScope,
   ofOrganization,
+  opportunities,
   organizations,
-  owned,
   type Params,
+  pipelineStages,
+  products,
   purgedOrganizations,
   type Queries,
   qb,
+  quoteAttachments,
+  quotes,
+  teamMembers,
   unprepared,
+  whatsappMessages,
 } from '../db/index.ts';
 import { isPastRetention } from './repository.ts';
 
@@ -49,67 +55,64 @@ export async function claimOrganizations(db: Queries): Promise<ClaimedOrganizati
   return db.read(claimedStatement, {});
 }
 
-type Batch = { organizationId: string; limit: number | null };
+/** Rows go before those that they refer to. Triggers and cascades delete derived data with them. */
+const recordTables = [
+  quoteAttachments,
+  quotes,
+  opportunities,
+  whatsappMessages,
+  channelMessages,
+  conversations,
+  customers,
+  products,
+  pipelineStages,
+  teamMembers,
+];
 
 /** A thread that another one continues cannot be deleted before it. */
 const { organizationId, id: thread } = conversations;
 const isContinued = sql`exists (select from conversations as next
   where next.organization_id = ${organizationId} and next.rotated_from = ${thread})`;
 
-/** Rows go before those that they refer to; derived ones go with them. */
-const tables = inOrder(owned.filter((table) => !isDerived(table)));
-
-const batches = tables.map((table) => {
-  const name = getTableName(table);
-  const key = sql.join(getTableConfig(table).primaryKeys[0]?.columns ?? [], sql`, `);
-  const isFree = table === conversations ? sql`not ${isContinued}` : undefined;
-  const statement = unprepared(`organizations.purge_${name}`, ($: Params<Batch>) => {
-    const isOwned = ofOrganization(table, $);
-    const keys = sql`select ${key} from ${table} where ${and(isOwned, isFree)} limit ${$.limit}`;
-    return qb
-      .delete(table)
-      .where(and(isOwned, sql`(${key}) in (${keys})`))
-      .returning(columns({ isDeleted: sql<boolean>`true` }));
-  });
-  return { table, name, statement };
-});
+const deletions = [...recordTables, idempotencyKeys, apiKeys].map((table) => ({
+  table: getTableName(table),
+  statement: unprepared(
+    `organizations.purge_${getTableName(table)}`,
+    ($: Params<{ organizationId: string; limit: number | null }>) => {
+      const key = sql.join(getTableConfig(table).primaryKeys[0]?.columns ?? [], sql`, `);
+      const isOwned = ofOrganization(table, $);
+      const isFree = table === conversations ? sql`not ${isContinued}` : undefined;
+      const keys = sql`select ${key} from ${table} where ${and(isOwned, isFree)} limit ${$.limit}`;
+      return qb
+        .delete(table)
+        .where(and(isOwned, sql`(${key}) in (${keys})`))
+        .returning(columns({ isDeleted: sql<boolean>`true` }));
+    },
+  ),
+}));
 
 /**
- * Deletes the rows of a claimed organization. Each batch commits, so an interrupted run resumes.
- * @param limit rows per statement, without derived data
- * @param onBatch called with the table and the number of deleted rows; false stops the purge
- * @returns whether all rows are deleted
+ * Deletes the records and keys of the organization in batches, each by one statement, and yields the number of their rows.
+ * @param limit rows of a batch, without derived data; null: all
  */
-export async function purgeRows(
-  db: Queries,
-  organizationId: string,
-  limit: number,
-  onBatch: (table: string, rows: number) => boolean,
-): Promise<boolean> {
-  for (const { name, statement } of batches)
-    for (let rows = 1; rows > 0; ) {
+export async function* deleteRows(
+  { db, organizationId }: { db: Queries; organizationId: string },
+  limit: number | null,
+  { withApiKeys = true } = {},
+) {
+  for (const { table, statement } of deletions)
+    for (let rows = table !== 'api_keys' || withApiKeys ? 1 : 0; rows > 0; ) {
       rows = (await db.write(statement, { organizationId, limit })).length;
-      if (!onBatch(name, rows)) return false;
+      yield { table, rows };
     }
-  return true;
 }
-
-/** Deletes all records and idempotency keys of the organization, but not its API keys, at once. */
-export const clearOrganization = ({ db, organizationId }: OrganizationScope): Promise<void> =>
-  db.transaction(async ({ write }) => {
-    for (const { statement } of batches.filter(({ table }) => table !== apiKeys)) {
-      let rows: unknown[];
-      do rows = await write(statement, { organizationId, limit: null });
-      while (rows.length > 0);
-    }
-  });
 
 const hasRecordsStatement = unprepared(
   'organizations.has_records',
   ($: Params<{ organizationId: string }>) => {
-    const parts = tables
-      .filter((table) => table !== apiKeys && table !== idempotencyKeys)
-      .map((table) => sql`exists (select from ${table} where ${ofOrganization(table, $)})`);
+    const parts = recordTables.map(
+      (table) => sql`exists (select from ${table} where ${ofOrganization(table, $)})`,
+    );
     return sql<{ found: boolean }>`select ${sql.join(parts, sql` or `)} as found`;
   },
 );

@@ -1,6 +1,5 @@
 import { getTableName } from 'drizzle-orm';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { owned } from '../../src/db/index.ts';
 import { DOCUMENTED } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { withoutTriggers } from '../support/databases.ts';
@@ -17,6 +16,7 @@ import {
 } from '../support/operations.ts';
 import { message, product } from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
+import { owned } from '../support/tables.ts';
 
 const { service, dashboard } = useDashboard();
 

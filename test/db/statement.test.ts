@@ -10,7 +10,6 @@ import {
   customers,
   fieldsOf,
   newId,
-  owned,
   type Params,
   prepared,
   products,
@@ -21,6 +20,7 @@ import {
 } from '../../src/db/index.ts';
 import { useService } from '../support/service.ts';
 import { statementOf } from '../support/statements.ts';
+import { owned } from '../support/tables.ts';
 // These compose every statement.
 import '../../src/app.ts';
 import '../../src/dashboard-app.ts';
