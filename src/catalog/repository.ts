@@ -125,7 +125,6 @@ export async function updateCatalogProduct(
   });
 }
 
-/** @throws CATALOG_PRODUCT_NOT_FOUND */
 export const archiveCatalogProduct = defineArchive(
   'products.archive',
   activeProducts,
@@ -141,10 +140,7 @@ export const listCatalogProductRecords = defineList('products.list_records', rec
   },
 });
 
-/**
- * An archived product too, until it is purged.
- * @throws CATALOG_PRODUCT_NOT_FOUND
- */
+/** An archived product too, until it is purged. */
 export const getCatalogProductRecord = defineGet('products.get_stored', {
   ...recordView,
   visible: sql`(${products.archivedAt} is null or ${isRestorable})`,

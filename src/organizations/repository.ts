@@ -60,7 +60,6 @@ export async function createOrganization(db: Queries, name: string, id = newId()
   return parseJson(row.body);
 }
 
-/** @throws ORGANIZATION_NOT_FOUND */
 export async function getOrganization(db: Queries, id: string): Promise<Json<Organization>> {
   const [row] = isId(id) ? await db.read(getStatement, { id }) : [];
   if (!row) throw organizationNotFound(id);
@@ -81,7 +80,6 @@ const stateStatement = prepared(
 const OPEN_MS = 900;
 const openUntil = new LruMap<number>(1_000);
 
-/** @throws ORGANIZATION_NOT_FOUND; ORGANIZATION_CLOSED if it must be open */
 export async function checkOrganization(
   { db, organizationId: id }: OrganizationScope,
   needsOpen: boolean,
@@ -114,7 +112,6 @@ const renameStatement = prepared('organizations.rename', ($: Params<Key & { name
   ),
 );
 
-/** @throws ORGANIZATION_NOT_FOUND, ORGANIZATION_CLOSED */
 export async function updateOrganization(
   { db, organizationId: id }: OrganizationScope,
   { name = null }: { name?: string | null | undefined },
@@ -144,10 +141,7 @@ function defineClosedAt<T>(
   };
 }
 
-/**
- * Closes the organization. If it is closed already, nothing changes.
- * @throws ORGANIZATION_NOT_FOUND
- */
+/** Closes the organization. If it is closed already, nothing changes. */
 export const closeOrganization = defineClosedAt(
   'organizations.close',
   fieldsOf(ClosedOrganization, organizations, { closedAt: organizations.closedAt, purgeAt }),

@@ -92,10 +92,7 @@ const quotesOfTokenStatement = prepared('quotes.of_token', ($: Params<{ token: s
 
 const tokenTaken = () => invalid('body.token', 'is already the token of another quote');
 
-/**
- * A lock for the tokens of other organizations, because a cluster has unique indexes by organization only.
- * @throws VALIDATION_FAILED
- */
+/** A lock for the tokens of other organizations, because a cluster has unique indexes by organization only. */
 async function rejectTakenToken({ db, organizationId }: OrganizationScope, token: string): Promise<void> {
   await db.write(lockTokenStatement, { token });
   const found = await db.read(quotesOfTokenStatement, { token });
@@ -148,10 +145,7 @@ export const quoteRecord = {
   },
 };
 
-/**
- * The quote of a public link, which names no organization.
- * @throws QUOTE_NOT_FOUND
- */
+/** The quote of a public link, which names no organization. */
 export async function findQuote(db: Database, token: string): Promise<Json<PublicQuote>> {
   const found = await db.read(quotesOfTokenStatement, { token });
   for (const { organizationId, id } of found) {
@@ -182,10 +176,7 @@ const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt:
   ),
 );
 
-/**
- * @param openedAt ISO 8601; default: now
- * @throws QUOTE_NOT_FOUND, QUOTE_NOT_PUBLISHED
- */
+/** @param openedAt ISO 8601; default: now */
 export async function openQuote(
   scope: OrganizationScope,
   id: string,
