@@ -57,12 +57,12 @@ export async function claimOrganizations(db: Queries): Promise<ClaimedOrganizati
 
 /** Rows go before those that they refer to. Triggers and cascades delete derived data with them. */
 const recordTables = [
-  quoteAttachments,
-  quotes,
-  opportunities,
   whatsappMessages,
   channelMessages,
   conversations,
+  quoteAttachments,
+  quotes,
+  opportunities,
   customers,
   products,
   pipelineStages,
