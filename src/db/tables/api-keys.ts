@@ -38,5 +38,4 @@ export const issuedKeys = {
   table: apiKeys,
   visible: sql`true`,
   notFound: 'API_KEY_NOT_FOUND',
-  isCounted: false,
 } satisfies Resource;

@@ -107,7 +107,6 @@ export const newestThreads = {
 export const threads = {
   ...newestThreads,
   visible: sql`true`,
-  isCounted: false,
 } satisfies Resource;
 
 /** Who writes to several threads of a chain first locks its first one. */

@@ -23,5 +23,4 @@ export const activeStages = {
   table: pipelineStages,
   visible: isNull(pipelineStages.archivedAt),
   notFound: 'PIPELINE_STAGE_NOT_FOUND',
-  isCounted: false,
 } satisfies Resource;

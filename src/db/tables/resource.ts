@@ -17,7 +17,7 @@ export type Resource<Table extends TenantTable = TenantTable> = {
   readonly mergedInto?: PgColumn;
   readonly notFound: NotFoundCode;
   /** True if triggers maintain the total of the list in `live_counts`. */
-  readonly isCounted: boolean;
+  readonly isCounted?: boolean;
   /** A field with a total for each value, and its `resource` in `live_counts`. */
   readonly countedBy?: { readonly field: string; readonly name: string };
   readonly searchDocument?: SearchTable | undefined;

@@ -27,5 +27,4 @@ export const activeMembers = {
   table: teamMembers,
   visible: isNull(teamMembers.archivedAt),
   notFound: 'TEAM_MEMBER_NOT_FOUND',
-  isCounted: false,
 } satisfies Resource;
