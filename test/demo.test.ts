@@ -164,7 +164,10 @@ describe('npm run demo', () => {
     });
     expect(await counts(second)).toEqual(used);
     expect((await run('--organization', id, '--reset')).stdout).toMatch(/^The organization has exactly/);
-    expect(await counts(second), 'src/organizations/purge.repository.ts has the tables that are cleared').toEqual(filled);
+    expect(
+      await counts(second),
+      'src/organizations/purge.repository.ts has the tables that are cleared',
+    ).toEqual(filled);
     expect(await findDrift(second, { id })).toEqual([]);
   });
 
