@@ -127,6 +127,6 @@ export const ATTACKS: Record<string, Attack> = {
     60,
     `/v1/conversations/${CHAT}/messages?limit=200`,
   ),
-  '60 tools that read 13 MB': repeat(60, 1_000, call),
+  '20 tools that read 13 MB': repeat(20, 2_000, call),
   '400 that read nothing of 13 MB': readNothing(400, '/v1/catalog/products?limit=100'),
 };
