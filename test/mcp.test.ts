@@ -1,8 +1,6 @@
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { issueApiKey } from '../src/api-keys/repository.ts';
-import { errorCodes } from '../src/contract/errors.ts';
 import { parseJson } from '../src/db/index.ts';
 import { operationsOf, readDocument } from './support/contract.ts';
 import { FILE, populate } from './support/operations.ts';
@@ -218,24 +216,6 @@ describe('arguments', () => {
     const { error } = (await call((await agent()).client, name, args)).body;
     expect(error.code).toBe('VALIDATION_FAILED');
     expect(error.message.replace(/^The request is not valid: |\.$/g, '')).toMatch(message);
-  });
-
-  test('of any kind cause no internal error', async () => {
-    const { client } = await agent();
-    const parameters = operations.flatMap(({ operation }) => operation.parameters ?? []);
-    const known = [...new Set(parameters.map(({ name }) => name)), 'title', 'contacts', 'variants', 'tags'];
-    const anyName = fc.oneof(fc.constantFrom(...known), fc.string({ maxLength: 8 }));
-    const anyArguments = fc.dictionary(anyName, fc.jsonValue(), { maxKeys: 4 });
-    const anyTool = fc.constantFrom(...operations.map(({ operation }) => operation.operationId));
-    await fc.assert(
-      fc.asyncProperty(anyTool, anyArguments, async (name, args) => {
-        const { isError, body } = await call(client, name, args);
-        if (!isError) return;
-        expect(errorCodes).toContain(body.error.code);
-        expect(body.error.code).not.toBe('INTERNAL_ERROR');
-      }),
-      { numRuns: 100, examples: [['listCatalogProducts', { '': { toString: {} } }]] },
-    );
   });
 
   test('that are optional may be null, and `fields` cut the record, in every tool', async () => {

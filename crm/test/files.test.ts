@@ -84,13 +84,6 @@ Ana Gil,"Quente, VIP",ana@example.com,+55 11 98888-7701,marta@agencia.example`,
       'whatsapp +551188887701',
     ],
     [
-      'Kommo',
-      `Lead título,Contato principal,Lead tags,Email pessoal (contato),Celular (contato),Nota 1,Nota 2
-Lead #7,Ana,vip,ana@example.com,'+5511988887701,um,dois`,
-      { firstName: 'Ana', tags: ['vip'], summary: 'um\ndois' },
-      'whatsapp +551188887701',
-    ],
-    [
       'HubSpot contacts',
       `ID de registro,Nombre,Apellidos,Correo,Número de WhatsApp,Propietario del contacto,País/región
 1,Ana,Gil,ana@example.com,+51 987 654 321,marta@agencia.example,Perú`,

@@ -137,19 +137,16 @@ test('mirror.ts copies changed customers, and removes archived ones once a day',
   const [one, other] = await Promise.all(Array.from({ length: 101 }, () => customer(agency)));
   const mirror = async () =>
     (await run(process.execPath, [...NODE, example('mirror.ts'), path], { env: environment(agency) })).stdout;
-  const copy = async () => JSON.parse(await readFile(path, 'utf8'));
   expect(await mirror()).toBe('101 customers, 101 read, 0 gone\n');
   await agency.patch(`/v1/customers/${one.id}`, { city: 'Lima' });
   await agency.delete(`/v1/customers/${other.id}`);
   expect(await mirror()).toMatch(/^101 customers, \d+ read, 0 gone\n$/);
-  const stored = await copy();
-  expect(stored.customers[one.id]).toMatchObject({ city: 'Lima' });
+  const stored = JSON.parse(await readFile(path, 'utf8'));
   await writeFile(path, JSON.stringify({ ...stored, checkedAt: stored.checkedAt - 86_400_001 }));
   expect(await mirror()).toMatch(/^100 customers, \d+ read, 1 gone\n$/);
   const { data } = (await agency.get('/v1/customers?limit=100')).body;
-  expect((await copy()).customers).toEqual(
-    Object.fromEntries(data.map((row: { id: string }) => [row.id, row])),
-  );
+  const { customers } = JSON.parse(await readFile(path, 'utf8'));
+  expect(customers).toEqual(Object.fromEntries(data.map((row: { id: string }) => [row.id, row])));
 });
 
 test('catalog-sync.py makes the catalog equal to the file', async ({ skip }) => {

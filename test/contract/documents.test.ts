@@ -1,11 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
-import { getTableName } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import { errorCodes } from '../../src/contract/errors.ts';
 import type { Database } from '../../src/db/index.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { JOBS } from '../../src/jobs/schedule.ts';
-import { tables } from '../../tools/tables-diagram.ts';
 import { operationsOf, PUBLIC } from '../support/contract.ts';
 import { documentAt, documents } from '../support/documents.ts';
 
@@ -23,8 +21,6 @@ function rowsBelow(head: string, document: string): string[] {
   expect(table, `${document} has no table ${head}`).not.toBe('');
   return table.slice(0, table.indexOf('\n\n')).split('\n').slice(2);
 }
-
-const firstColumn = (rows: string[]): string[] => rows.map((row) => row.split('|')[1] ?? '');
 
 test('the limit of a list is 25 to 100, of a transcript 50 to 200, as the guide and the client say', () => {
   for (const { path, operation } of operationsOf(PUBLIC)) {
@@ -54,12 +50,6 @@ test('the guide has every filter of the lists, and sections on error codes that 
   expect(new Set(documented)).toEqual(new Set(lists.flat().map(({ name }) => name)));
   const sections = all(documentAt('docs/guide/errors.md'), /^### ([A-Z_]+)$/gm);
   expect(errorCodes).toEqual(expect.arrayContaining(sections));
-});
-
-test('docs/tables.md has every table', () => {
-  const rows = firstColumn(rowsBelow('| table | its rows |', 'docs/tables.md'));
-  const documented = rows.flatMap((cell) => all(cell, /`(\w+)`/g));
-  expect(documented.sort()).toEqual(tables.map((table) => getTableName(table)).sort());
 });
 
 const OPERATING = documentAt('docs/operating.md');
