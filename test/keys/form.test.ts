@@ -14,7 +14,8 @@ test('generated keys are unique and well-formed, and use the whole alphabet at e
   expect(keys.filter((key) => !/^tcrm_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/.test(key))).toEqual([]);
   expect(keys.filter((key) => !isWellFormedKey(key))).toEqual([]);
   expect(new Set(keys).size).toBe(keys.length);
-  for (let place = 'tcrm_'.length; place < 48; place += 1)
+  // 32 bytes never begin with a z.
+  for (let place = 'tcrm_'.length + 1; place < 48; place += 1)
     expect([...new Set(keys.map((key) => key[place]))].sort().join(''), `at ${place}`).toBe(ALPHABET);
 });
 
