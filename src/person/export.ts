@@ -129,9 +129,10 @@ const messagePages = unprepared(
     where bytes_before < ${sql.raw(String(PAGE_BYTES))} ${OLDEST}`,
 );
 
-type Read<Row> = (last?: Row) => Promise<Row[]>;
-
-async function* pages<Row extends { body: Buffer }>(limit: number, read: Read<Row>): AsyncIterable<Row[]> {
+async function* pages<Row extends { body: Buffer }>(
+  limit: number,
+  read: (last?: Row) => Promise<Row[]>,
+): AsyncIterable<Row[]> {
   let page: Row[] = [];
   do {
     page = await read(page.at(-1));
@@ -139,20 +140,17 @@ async function* pages<Row extends { body: Buffer }>(limit: number, read: Read<Ro
   } while (page.length === limit || page.reduce((sum, { body }) => sum + body.length, 0) >= PAGE_BYTES);
 }
 
-const COMMA = Buffer.from(',');
-
 /** The entries of a JSON array, page by page. */
 async function* entries<Row>(
   rows: AsyncIterable<Row[]>,
   bodyOf: (row: Row) => Buffer | Promise<Buffer>,
 ): AsyncIterable<Buffer> {
-  let isFirst = true;
+  let comma = '';
   for await (const page of rows) {
     const parts: Buffer[] = [];
     for (const row of page) {
-      if (!isFirst) parts.push(COMMA);
-      parts.push(await bodyOf(row));
-      isFirst = false;
+      parts.push(Buffer.from(comma), await bodyOf(row));
+      comma = ',';
     }
     yield Buffer.concat(parts);
   }

@@ -112,18 +112,14 @@ const defined = defineRecord(quoteRecordView, {
   references: { opportunityId: activeOpportunities },
 });
 
-const lockOpportunityStatement = prepared('quotes.lock_opportunity', ($: Params<RecordKey>) =>
-  qb
+const lockOpportunityStatement = prepared('quotes.lock_opportunity', ($: Params<RecordKey>) => {
+  const opportunityId = sql`(select ${quotes.opportunityId} from ${quotes} where ${keyIs(quotes, $)})`;
+  return qb
     .select({})
     .from(opportunities)
-    .where(
-      and(
-        ofOrganization(opportunities, $),
-        sql`${opportunities.id} = (select ${quotes.opportunityId} from ${quotes} where ${keyIs(quotes, $)})`,
-      ),
-    )
-    .for('share'),
-);
+    .where(keyIs(opportunities, { organizationId: $.organizationId, id: opportunityId }))
+    .for('share');
+});
 
 export const quoteRecord = {
   ...defined,
