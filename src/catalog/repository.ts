@@ -125,6 +125,7 @@ export async function updateCatalogProduct(
   });
 }
 
+/** `update products set archived_at = now() where … and archived_at is null returning id, archived_at` */
 export const archiveCatalogProduct = defineArchive(
   'products.archive',
   activeProducts,

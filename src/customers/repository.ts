@@ -147,7 +147,7 @@ export type CustomerStatements = ReturnType<typeof statementsOf<Customer>>;
 export const customerStatements = statementsOf('customers', customerView);
 export const customerRecordStatements = statementsOf('customer_records', recordView);
 
-/** The trigger `customers_contacts` drops the insert of a contact that another customer has: CUSTOMER_CONTACT_CONFLICT. */
+/** The trigger `customers_contacts` drops the insert if another customer has a contact: CUSTOMER_CONTACT_CONFLICT names that one. */
 export function createCustomer(
   scope: OrganizationScope,
   { insert }: CustomerStatements,
@@ -166,7 +166,7 @@ export async function lockCustomer(
   scope: OrganizationScope,
   { lock }: CustomerStatements,
   id: string,
-  { contacts }: CustomerUpdate = {},
+  { contacts }: CustomerUpdate,
 ): Promise<Json<Customer>> {
   if (contacts) await lockUnlinkedThreads(scope, contacts.map(keyOfContact));
   return lock(scope, id);
@@ -188,6 +188,7 @@ export async function updateCustomer(
   });
 }
 
+/** `update customers set archived_at = now() where … and archived_at is null returning id`; a trigger releases the contacts. */
 export const archiveCustomer = withMergedHint(
   defineArchive<ArchivedCustomer>('customers.archive', activeCustomers, {
     id: customers.id,
