@@ -6,7 +6,7 @@ const stageView = { ...activeStages, fields: fieldsOf(PipelineStage, pipelineSta
 
 export const pipelineStageRecord = defineRecord(stageView, {
   lists: {
-    query: PipelineStageListQuery.omit({ archived: true }),
+    query: PipelineStageListQuery,
     order: oldestFirst(pipelineStages, pipelineStages.position),
     filters: {},
   },

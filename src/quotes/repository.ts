@@ -102,7 +102,7 @@ async function rejectTakenToken({ db, organizationId }: OrganizationScope, token
 const defined = defineRecord(quoteRecordView, {
   lists: {
     ...quoteLists,
-    query: QuoteRecordListQuery.omit({ archived: true }),
+    query: QuoteRecordListQuery,
     filters: { ...quoteLists.filters, token: { ...equals(quotes.token), isShort: true } },
   },
   columns: columnsOf(QuotePut, quotes),

@@ -33,7 +33,7 @@ export const teamMemberRecord = defineRecord(
   { ...activeMembers, fields: fieldsOf(TeamMemberRecord, teamMembers, {}) },
   {
     lists: {
-      query: TeamMemberRecordListQuery.omit({ archived: true }),
+      query: TeamMemberRecordListQuery,
       order,
       filters: { ...filters, userId: { ...equals(teamMembers.userId), isShort: true } },
     },
