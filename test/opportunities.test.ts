@@ -81,17 +81,8 @@ test('the story of an opportunity: the dashboard writes it, an integration reads
     data: [cusco],
     pagination: { limit: 1, offset: 0, total: 2 },
   });
-  for (const filter of ['salesStage=qualified', `stageId=${stageId}`, 'query=patagonia'])
-    expect((await agency.get(`/v1/opportunities?${filter}`)).body, filter).toEqual({
-      data: [changed],
-      pagination: { limit: 25, offset: 0, total: 1 },
-    });
 
-  // Another organization sees nothing.
   const notFound = { status: 404, body: { error: { code: 'OPPORTUNITY_NOT_FOUND' } } };
-  expect((await other.get('/v1/opportunities')).body).toMatchObject({ data: [], pagination: { total: 0 } });
-  expect(await other.get(`/v1/opportunities/${id}`)).toMatchObject(notFound);
-
   // Archive: the opportunity is gone.
   const archived = { status: 200, body: { id, archivedAt: expect.any(String) } };
   expect(await archive(`/opportunities/${id}`)).toMatchObject(archived);

@@ -10,7 +10,6 @@ const { service, dashboard } = useDashboard();
 
 test('the story of a quote: the dashboard writes it, an integration reads it, until it is archived', async () => {
   const agency = await service.agency();
-  const other = await service.agency();
   // Paths of the dashboard, below /dashboard/v1/organizations/{organizationId}.
   const { put, patch, post, delete: archive } = dashboard.of(agency);
   const ana = await customer(agency, { firstName: 'Ana' });
@@ -68,11 +67,7 @@ test('the story of a quote: the dashboard writes it, an integration reads it, un
     data: [newer],
     pagination: { limit: 1, offset: 0, total: 2 },
   });
-  for (const filter of ['status=published', `opportunityId=${opportunityId}`, 'query=FAMILIA'])
-    expect((await agency.get(`/v1/quotes?${filter}`)).body, filter).toEqual({
-      data: [opened],
-      pagination: { limit: 25, offset: 0, total: 1 },
-    });
+  expect((await agency.get('/v1/quotes')).body.data).toEqual([newer, opened]);
 
   // Attachments: each has a signed, short-lived download URL.
   const { stored } = await attachment(agency, service.storage, id, { fileName: 'itinerario.pdf' });
@@ -89,11 +84,7 @@ test('the story of a quote: the dashboard writes it, an integration reads it, un
     ],
   });
 
-  // Another organization sees nothing.
   const notFound = { status: 404, body: { error: { code: 'QUOTE_NOT_FOUND' } } };
-  expect((await other.get('/v1/quotes')).body).toMatchObject({ data: [], pagination: { total: 0 } });
-  expect(await other.get(`/v1/quotes/${id}/attachments`)).toMatchObject(notFound);
-
   // Archive: the quote is gone, with its attachments.
   const archived = { status: 200, body: { id, archivedAt: expect.any(String) } };
   expect(await archive(`/quotes/${id}`)).toMatchObject(archived);
