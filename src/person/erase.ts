@@ -267,5 +267,5 @@ export const eraseCustomer = (
       if (!saved) throw new Error('An erasure was saved and is not there.');
       return { erasure: saved.body, attachments: attachments.map(({ id }) => id) };
     },
-    { timeoutMs: TIMEOUT_MS },
+    TIMEOUT_MS,
   );

@@ -175,5 +175,5 @@ export const mergeCustomer = (
       for (const move of [moveThreads, moveOpportunities]) await db.write(move, both);
       return customerRecordStatements.get(within, id);
     },
-    { timeoutMs: TIMEOUT_MS },
+    TIMEOUT_MS,
   );

@@ -101,7 +101,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         ),
       write: (statement, values) =>
         task('write', statementTimeout, () => withClient((client) => send(client, statement, values))),
-      transaction: (work, { timeoutMs } = {}) =>
+      transaction: (work, timeoutMs) =>
         task('write', timeoutMs ?? transactionMs, (deadline) => withTransaction(work, deadline, timeoutMs)),
     };
   }

@@ -1,10 +1,5 @@
 import type { Statement } from '../sql/statement.ts';
 
-export type TransactionOptions = {
-  /** In place of `DATABASE_TIMEOUT_MS`, of the whole transaction and of each of its statements. Lock waits keep theirs. */
-  timeoutMs?: number;
-};
-
 export type Queries = {
   /** Retries after a transient error until its deadline, unless in a transaction. */
   read: <Row, Values>(statement: Statement<Row, Values>, values: Values) => Promise<Row[]>;
@@ -13,10 +8,11 @@ export type Queries = {
   /**
    * Runs `work` again if nothing was committed. Inside a transaction, it joins that one. Statements are sent in the order of the
    * calls, and the commit together with those that `work` does not wait for: if one fails, nothing is committed.
+   * @param timeoutMs of the whole transaction and of each statement, in place of `DATABASE_TIMEOUT_MS`. Lock waits keep theirs.
    */
   transaction: <Result>(
     work: (transaction: Queries) => Promise<Result>,
-    options?: TransactionOptions,
+    timeoutMs?: number,
   ) => Promise<Result>;
   isTransaction?: true;
 };
@@ -50,5 +46,5 @@ export const scopeTo = (db: Scopes, organizationId: string, caller?: Caller): Or
 export const inTransaction = <Result>(
   scope: OrganizationScope,
   work: (scope: OrganizationScope) => Promise<Result>,
-  options?: TransactionOptions,
-): Promise<Result> => scope.db.transaction((db) => work({ ...scope, db }), options);
+  timeoutMs?: number,
+): Promise<Result> => scope.db.transaction((db) => work({ ...scope, db }), timeoutMs);
