@@ -35,17 +35,9 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthOptions> = async (
 ) => {
   // Called every few seconds: only errors are logged.
   const options = { schema: { hide: true }, logLevel: 'warn' } as const;
-  let checking: Promise<unknown> | undefined;
-
-  function check(): Promise<unknown> {
-    checking ??= ready().finally(() => {
-      checking = undefined;
-    });
-    return checking;
-  }
-
   app.get('/livez', options, (_request, reply) => reply.send({ status: 'alive' }));
 
+  let checking: Promise<unknown> | undefined;
   let isLogged = false;
   app.get('/readyz', options, async (_request, reply) => {
     const sendUnavailable = () => {
@@ -55,7 +47,10 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthOptions> = async (
     // Not thrown, because thrown errors are logged. Requests get the same 503.
     if (draining?.aborted || pressure?.isHigh()) return sendUnavailable();
     try {
-      await check();
+      checking ??= ready().finally(() => {
+        checking = undefined;
+      });
+      await checking;
     } catch (error) {
       // One line for each outage: load balancers ask every second.
       if (isLogged) return sendUnavailable();

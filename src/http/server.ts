@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import { type ApiError, invalid } from '../contract/errors.ts';
+import { invalid } from '../contract/errors.ts';
 import { MAX_HEADER_BYTES } from '../contract/fields.ts';
 import { sendConditionally } from './conditional.ts';
 import { connectionLimits, endConnections, limitConnections, MAX_HEADERS } from './connections.ts';
@@ -57,8 +57,10 @@ export function createHttpServer(options: HttpServerOptions) {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(commonHeaders(request.id));
     const { httpVersion, headers, rawHeaders } = request.raw;
-    if (rawHeaders.length > 2 * MAX_HEADERS) return done(tooManyHeaders());
-    if (httpVersion === '1.1' && headers.host === undefined) return done(hasNoHost());
+    if (rawHeaders.length > 2 * MAX_HEADERS)
+      return done(invalid('header', `must have at most ${MAX_HEADERS} fields`));
+    if (httpVersion === '1.1' && headers.host === undefined)
+      return done(invalid('header.host', 'is required'));
     done(request.is404 ? routeNotFound(request) : undefined);
   });
   sendConditionally(app);
@@ -73,6 +75,3 @@ export function createHttpServer(options: HttpServerOptions) {
   reportIgnoredParameters(app);
   return app;
 }
-
-const tooManyHeaders = (): ApiError => invalid('header', `must have at most ${MAX_HEADERS} fields`);
-const hasNoHost = (): ApiError => invalid('header.host', 'is required');
