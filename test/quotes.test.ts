@@ -149,7 +149,7 @@ test('an opening without a timestamp is of now, an earlier one comes first, and 
   const now = first.lastOpenedAt;
   expect(first).toMatchObject({ openCount: 1, firstOpenedAt: now });
   // The database's clock, whatever the service's is.
-  expect(Math.abs(Date.parse(now) - before.getTime())).toBeLessThan(60_000);
+  expect(Math.abs(Date.parse(now) - before.getTime())).toBeLessThan(30 * 60_000);
   const openedAt = '2026-11-20T10:00:00.000Z';
   expect((await open({ openedAt })).body).toMatchObject({
     openCount: 2,
