@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Environment, readConfig } from '../src/config.ts';
 import { startProcess } from './support/process.ts';
@@ -30,26 +31,20 @@ const VARIABLES = {
   DASHBOARD_TOKEN: 'c'.repeat(32),
 };
 
-/** The modules that server.ts imports, each with functions that print their arguments and return a part of the service. */
-const STUBS = {
-  './api-keys/cache.ts': ['openKeyCache'],
-  './app.ts': ['buildApp'],
-  './dashboard-app.ts': ['buildDashboardApp'],
-  './db/index.ts': [
-    ...['checkDatabase', 'isDatabaseError', 'migrateDatabase', 'openDatabase', 'sqlState'],
-    'startEmbeddedPostgres',
-  ],
-  './files/open.ts': ['openFiles'],
-  './greeting.ts': ['greeting'],
-  './http/connections.ts': ['closeServer', 'listen'],
-  './http/limiter.ts': ['memoryLimiter', 'redisLimiter'],
-  './http/logging.ts': ['createLogger', 'everySecond'],
-  './http/metrics.ts': ['createMetrics'],
-  './http/overload.ts': ['watchPressure'],
-  './jobs/schedule.ts': ['startJobs'],
-  './watchdog.ts': ['startWatchdog'],
-  'node:timers/promises': ['setTimeout'],
-};
+/** What server.ts imports, but for what reads the configuration: functions that print their arguments and return a part of the service. */
+const imports = readFileSync('src/server.ts', 'utf8').matchAll(/import \{([^}]+)\} from '(\.[^']+)'/g);
+const STUBS = Object.fromEntries(
+  [...imports]
+    .filter(([, , path = '']) => !/config|base62|data-dir|secret/.test(path))
+    .map(([, names = '', path]) => [
+      path,
+      names
+        .split(',')
+        .map((name) => name.trim())
+        .filter((name) => /^[a-z]\w+$/.test(name)),
+    ]),
+);
+STUBS['node:timers/promises'] = ['setTimeout'];
 
 const SCRIPT = `
   import { registerHooks } from 'node:module';

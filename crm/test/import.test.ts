@@ -1,17 +1,16 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
 import { customer } from '../../test/support/records.ts';
 import { doubtOf, mapColumns } from '../src/columns.ts';
 import { IMPORTED, schemas } from '../src/document.ts';
 import { exportable } from '../src/export.ts';
 import { schemaChecker } from '../src/rules.ts';
 import { statePath } from '../src/state.ts';
-import { crm, leadNames, leads, startCrm, storedNames, useCrm } from './command.ts';
+import { crm, leads, useCrm } from './command.ts';
 import { textReader } from './reading.ts';
 
-const { service, file, origin, at } = useCrm();
+const { service, file, at } = useCrm();
 
 describe('crm import customers', () => {
   const LEADS = [
@@ -318,30 +317,6 @@ describe('crm import customers --update', () => {
 });
 
 describe('an interrupted import', () => {
-  const COUNT = 100;
-
-  test('finishes running requests after Ctrl-C, and continues with --resume', async () => {
-    const agency = await service.agency();
-    const path = file('interrupted.csv');
-    await writeFile(path, leads(COUNT));
-    const proxy = await startCuttingProxy(origin(), Number.POSITIVE_INFINITY, (count) => {
-      if (count === 40) first.child.kill('SIGINT');
-    });
-    const first = startCrm(['import', 'customers', path], at(agency, proxy.origin));
-    const { code, stderr } = await first.ended;
-    expect(code).toBe(130);
-    expect(stderr).toContain(`To continue: crm import customers ${path} --resume`);
-    expect((await storedNames(service, agency)).length).toBeLessThan(COUNT);
-
-    expect(await crm(['import', 'customers', path], at(agency))).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/is unfinished \(\d+ rows done\): use --resume to continue/),
-    });
-    expect((await crm(['import', 'customers', path, '--resume'], at(agency))).code).toBe(0);
-    expect(await storedNames(service, agency)).toEqual(leadNames(COUNT));
-    await proxy.close();
-  });
-
   test('continues only with the same file and map', async () => {
     const agency = await service.agency();
     const path = file('changed.csv');

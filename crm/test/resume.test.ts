@@ -7,31 +7,42 @@ import { crm, leadNames, leads, startCrm, storedNames, useCrm } from './command.
 
 const { service, file, origin, at } = useCrm();
 
-test('a killed import, resumed, creates no record twice and has each rejected row once', async () => {
-  const agency = await service.agency();
-  const path = file('killed.csv');
-  // Every tenth row has no contact.
-  const rows = leads(100).replaceAll(/,lead\d*0@.*/g, ',');
-  await writeFile(path, rows);
-  const proxy = await startCuttingProxy(origin(), Number.POSITIVE_INFINITY, (count) => {
-    if (count === 40) first.child.kill('SIGKILL');
-  });
-  const first = startCrm(['import', 'customers', path], at(agency, proxy.origin));
-  expect((await first.ended).code).toBeNull();
-  expect((await storedNames(service, agency)).length).toBeLessThan(90);
-
-  const { code, stderr } = await crm(['import', 'customers', path, '--resume'], at(agency, proxy.origin));
-  expect(code).toBe(2);
-  // The counts are those of both runs.
-  expect(stderr).toMatch(/Done: 100 rows in .*, 10 rejected\./);
-  const created = [...stderr.matchAll(/ (\d+) created/g)].map(([, count]) => Number(count));
-  expect(created.reduce((sum, count) => sum + count)).toBe(90);
-  expect(await storedNames(service, agency)).toEqual(leadNames(100).filter((name) => !name.endsWith('0')));
-  const rejected = await readFile(file('killed.rejected.csv'), 'utf8');
-  expect(rejected.match(/^\d+/gm)).toEqual(['2', '12', '22', '32', '42', '52', '62', '72', '82', '92']);
-  expect(existsSync(statePath(path))).toBe(false);
-  await proxy.close();
-});
+test.each([
+  ['SIGKILL', null],
+  ['SIGINT', 130],
+] as const)(
+  'an import that got %s, resumed, creates no record twice and has each rejected row once',
+  async (signal, ended) => {
+    const agency = await service.agency();
+    const path = file(`${signal}.csv`);
+    // Every tenth row has no contact.
+    await writeFile(path, leads(100).replaceAll(/,lead\d*0@.*/g, ','));
+    const proxy = await startCuttingProxy(origin(), Number.POSITIVE_INFINITY, (count) => {
+      if (count === 40) first.child.kill(signal);
+    });
+    const run = (...args: string[]) => ['import', 'customers', path, ...args];
+    const first = startCrm(run(), at(agency, proxy.origin));
+    const { code, stderr } = await first.ended;
+    expect(code).toBe(ended);
+    if (ended) expect(stderr).toContain(`To continue: crm ${run('--resume').join(' ')}`);
+    expect((await storedNames(service, agency)).length).toBeLessThan(90);
+    expect(await crm(run(), at(agency))).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/is unfinished \(\d+ rows done\): use --resume to continue/),
+    });
+    const second = await crm(run('--resume'), at(agency, proxy.origin));
+    expect(second.code).toBe(2);
+    // The counts are those of both runs.
+    expect(second.stderr).toMatch(/Done: 100 rows in .*, 10 rejected\./);
+    const created = [...second.stderr.matchAll(/ (\d+) created/g)].map(([, count]) => Number(count));
+    expect(created.reduce((sum, count) => sum + count)).toBe(90);
+    expect(await storedNames(service, agency)).toEqual(leadNames(100).filter((name) => !name.endsWith('0')));
+    const rejected = await readFile(file(`${signal}.rejected.csv`), 'utf8');
+    expect(rejected.match(/^\d+/gm)).toEqual(['2', '12', '22', '32', '42', '52', '62', '72', '82', '92']);
+    expect(existsSync(statePath(path))).toBe(false);
+    await proxy.close();
+  },
+);
 
 describe('a sync of the catalog', () => {
   const codes = ['A', 'B', 'C', 'D', 'E', 'F'];
