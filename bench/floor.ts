@@ -50,6 +50,7 @@ type Call = {
   key: IdempotencyKey | undefined;
 };
 const PAGE = { limit: 25, offset: 0 };
+const [people, products] = [customers.customerStatements, catalog.productStatements];
 
 const ROUTES: Record<string, (call: Call) => Promise<unknown>> = {
   'GET /v1/customers': ({ scope, query }) => customers.listCustomers(scope, query),
@@ -62,14 +63,11 @@ const ROUTES: Record<string, (call: Call) => Promise<unknown>> = {
   'GET /v1/quotes/:id/attachments': async ({ scope, id }) => ({
     data: await listAttachments(scope, id, { sign: () => '' }),
   }),
-  'GET /v1/customers/:id': ({ scope, id }) => customers.customerStatements.get(scope, id),
-  'GET /v1/catalog/products/:id': ({ scope, id }) => catalog.productStatements.get(scope, id),
-  'POST /v1/customers': ({ scope, body, key }) =>
-    customers.createCustomer(scope, customers.customerStatements, body, key),
-  'POST /v1/catalog/products': ({ scope, body }) =>
-    catalog.createCatalogProduct(scope, catalog.productStatements, body),
-  'PATCH /v1/customers/:id': ({ scope, body, id }) =>
-    customers.updateCustomer(scope, customers.customerStatements, id, body),
+  'GET /v1/customers/:id': ({ scope, id }) => people.get(scope, id),
+  'GET /v1/catalog/products/:id': ({ scope, id }) => products.get(scope, id),
+  'POST /v1/customers': ({ scope, body, key }) => customers.createCustomer(scope, people, body, key),
+  'POST /v1/catalog/products': ({ scope, body }) => catalog.createCatalogProduct(scope, products, body),
+  'PATCH /v1/customers/:id': ({ scope, body, id }) => customers.updateCustomer(scope, people, id, body),
   'DELETE /v1/customers/:id': ({ scope, id }) => customers.archiveCustomer(scope, id),
   'PUT /dashboard/conversations/:id': async ({ scope, id, body }) =>
     (await putConversation(scope, id, body)).body,
