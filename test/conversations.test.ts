@@ -52,7 +52,11 @@ test('the story of a conversation: the dashboard writes it, an integration lists
 
   // Rotation: a new thread continues the conversation. The list shows the newest thread, the transcript joins both.
   const next = randomUUID();
-  await put(`/conversations/${next}`, { channel: 'whatsapp', contact: '+5215512345678', rotatedFrom: id });
+  const thread = { channel: 'whatsapp', contact: '+5215512345678', rotatedFrom: id };
+  const continued = await put(`/conversations/${next}`, thread);
+  const read = await dashboard.of(agency).get(`/conversations/${next}`);
+  expect(read.body.lastMessage).toMatchObject({ content: expect.any(String) });
+  expect([continued.status, continued.body]).toEqual([201, read.body]);
   await putMessage(next, 'Sí, del 1 al 3', '2026-11-21T09:00:00Z');
   const rotated = { ...conversation, id: next, lastMessageAt: '2026-11-21T09:00:00.000Z' };
   const message = { id: expect.any(String), direction: 'inbound', messageType: 'text', senderName: null };

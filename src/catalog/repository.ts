@@ -125,7 +125,10 @@ export async function updateCatalogProduct(
   });
 }
 
-/** `update products set archived_at = now() where … and archived_at is null returning id, archived_at` */
+/**
+ * `update products set archived_at = now() where … and archived_at is null returning id, archived_at`
+ * @throws CATALOG_PRODUCT_NOT_FOUND
+ */
 export const archiveCatalogProduct = defineArchive(
   'products.archive',
   activeProducts,
@@ -141,7 +144,10 @@ export const listCatalogProductRecords = defineList('products.list_records', rec
   },
 });
 
-/** An archived product too, until it is purged. */
+/**
+ * An archived product too, until it is purged.
+ * @throws CATALOG_PRODUCT_NOT_FOUND
+ */
 export const getCatalogProductRecord = defineGet('products.get_stored', {
   ...recordView,
   visible: sql`(${products.archivedAt} is null or ${isRestorable})`,

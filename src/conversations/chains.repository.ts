@@ -72,9 +72,13 @@ const { put } = definePut(written, {
   ],
 });
 
-/** Takes any thread of a chain. */
+/**
+ * Takes any thread of a chain.
+ * @throws CONVERSATION_NOT_FOUND
+ */
 export const getConversation = defineGet('conversations.get_record', threadView);
 
+/** @throws CONVERSATION_NOT_FOUND */
 export const lockConversation = defineLock(conversations, getConversation);
 
 /** Keeps the chain of the thread as it is until the transaction ends: who writes to a chain first locks its first thread. */
@@ -159,6 +163,7 @@ const writeNext = (scope: OrganizationScope, id: string, input: ConversationPut,
     return written;
   });
 
+/** @throws VALIDATION_FAILED naming `customerId`, `rotatedFrom`, `channel` or `createdAt` */
 export async function putConversation(
   scope: OrganizationScope,
   id: string,
@@ -174,6 +179,7 @@ export async function putConversation(
   return isNew ? written : { ...written, body: await getConversation(scope, id) };
 }
 
+/** @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming what `putConversation` names */
 export const updateConversation = (
   scope: OrganizationScope,
   id: string,

@@ -147,7 +147,7 @@ export type CustomerStatements = ReturnType<typeof statementsOf<Customer>>;
 export const customerStatements = statementsOf('customers', customerView);
 export const customerRecordStatements = statementsOf('customer_records', recordView);
 
-/** The trigger `customers_contacts` drops the insert if another customer has a contact: CUSTOMER_CONTACT_CONFLICT names that one. */
+/** @throws CUSTOMER_CONTACT_CONFLICT: the trigger `customers_contacts` drops the insert of a contact that another customer has */
 export function createCustomer(
   scope: OrganizationScope,
   { insert }: CustomerStatements,
@@ -172,6 +172,7 @@ export async function lockCustomer(
   return lock(scope, id);
 }
 
+/** @throws CUSTOMER_NOT_FOUND, and as `createCustomer` CUSTOMER_CONTACT_CONFLICT */
 export async function updateCustomer(
   scope: OrganizationScope,
   { patch }: CustomerStatements,
@@ -188,7 +189,10 @@ export async function updateCustomer(
   });
 }
 
-/** `update customers set archived_at = now() where … and archived_at is null returning id`; a trigger releases the contacts. */
+/**
+ * `update customers set archived_at = now() where … and archived_at is null returning id`; a trigger releases the contacts.
+ * @throws CUSTOMER_NOT_FOUND
+ */
 export const archiveCustomer = withMergedHint(
   defineArchive<ArchivedCustomer>('customers.archive', activeCustomers, {
     id: customers.id,
@@ -218,13 +222,20 @@ export const listCustomerRecords = (
   { contact, ...query }: Parameters<typeof listRecords>[1],
 ) => listRecords(scope, { ...query, [query.archived ? 'archivedContact' : 'contact']: contact });
 
-/** An archived customer too. */
+/**
+ * An archived customer too.
+ * @throws CUSTOMER_NOT_FOUND
+ */
 export const getCustomerRecord = defineGet('customers.get_stored', includingArchived(recordView));
 
 const lockCustomerRecord = defineLock(customers, getCustomerRecord);
 const restoreArchived = defineRestore('customers.restore', recordView);
 
-/** Restores an archived customer with its contacts. */
+/**
+ * Restores an archived customer with its contacts.
+ * @throws CUSTOMER_NOT_FOUND, CUSTOMER_NOT_ARCHIVED, CUSTOMER_ERASED, CUSTOMER_MERGED,
+ * CUSTOMER_CONTACT_CONFLICT
+ */
 export async function restoreCustomer(scope: OrganizationScope, id: string): Promise<Json<CustomerRecord>> {
   const contactKeys = parseJson(await getCustomerRecord(scope, id)).contacts.map(keyOfContact);
   return inTransaction(scope, async (within) => {

@@ -73,6 +73,7 @@ const opportunityLists = {
 
 export const listOpportunities = defineList('opportunities.list', opportunityView, opportunityLists);
 
+/** @throws OPPORTUNITY_NOT_FOUND */
 export const getOpportunity = defineGet('opportunities.get', opportunityView);
 
 export const opportunityRecordView = {

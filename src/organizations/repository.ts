@@ -60,6 +60,7 @@ export async function createOrganization(db: Queries, name: string, id = newId()
   return parseJson(row.body);
 }
 
+/** @throws ORGANIZATION_NOT_FOUND */
 export async function getOrganization(db: Queries, id: string): Promise<Json<Organization>> {
   const [row] = isId(id) ? await db.read(getStatement, { id }) : [];
   if (!row) throw organizationNotFound(id);
@@ -80,6 +81,7 @@ const stateStatement = prepared(
 const OPEN_MS = 900;
 const openUntil = new LruMap<number>(1_000);
 
+/** @throws ORGANIZATION_NOT_FOUND; ORGANIZATION_CLOSED if it must be open */
 export async function checkOrganization(
   { db, organizationId: id }: OrganizationScope,
   needsOpen: boolean,
@@ -112,6 +114,7 @@ const renameStatement = prepared('organizations.rename', ($: Params<Key & { name
   ),
 );
 
+/** @throws ORGANIZATION_NOT_FOUND, ORGANIZATION_CLOSED */
 export async function updateOrganization(
   { db, organizationId: id }: OrganizationScope,
   { name = null }: { name?: string | null | undefined },
@@ -141,7 +144,10 @@ function defineClosedAt<T>(
   };
 }
 
-/** Closes the organization. If it is closed already, nothing changes. */
+/**
+ * Closes the organization. If it is closed already, nothing changes.
+ * @throws ORGANIZATION_NOT_FOUND
+ */
 export const closeOrganization = defineClosedAt(
   'organizations.close',
   fieldsOf(ClosedOrganization, organizations, { closedAt: organizations.closedAt, purgeAt }),

@@ -222,6 +222,7 @@ const savedErasure = unprepared('customers.erasure', ($: Params<RecordKey>) => {
 /**
  * Erases the customer and everybody merged into it, all or nothing. Locks are taken in the order of src/db/README.md.
  * @returns what the first erasure erased, and the ids of the attachments of this one: the caller removes their files
+ * @throws CUSTOMER_NOT_FOUND
  */
 export const eraseCustomer = (
   scope: OrganizationScope,

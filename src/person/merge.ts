@@ -145,6 +145,7 @@ function checkBounds(merged: typeof CUSTOMER_BOUNDS): void {
 /**
  * Merges the customer `from`, archived or not, into the customer, all or nothing. Repeating it changes nothing. Locks are taken in the
  * order of src/db/README.md.
+ * @throws CUSTOMER_NOT_FOUND, VALIDATION_FAILED naming `from`, CUSTOMER_CONTACT_CONFLICT
  */
 export const mergeCustomer = (
   scope: OrganizationScope,

@@ -52,6 +52,7 @@ const recordsStatement = unprepared('customers.of_person', ($: Params<RecordKey>
     .orderBy(id);
 });
 
+/** @throws CUSTOMER_NOT_FOUND */
 export async function findPerson({ db, organizationId }: OrganizationScope, id: string): Promise<Person> {
   const records = isId(id) ? await db.read(recordsStatement, { organizationId, id }) : [];
   const survivor = records.find(({ mergedInto }) => mergedInto === null);

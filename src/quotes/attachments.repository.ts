@@ -105,6 +105,7 @@ export async function findAttachment(
 
 const attachmentNotFound = (id: string) => new ApiError('QUOTE_ATTACHMENT_NOT_FOUND', { id });
 
+/** @throws QUOTE_ATTACHMENT_NOT_FOUND */
 export async function getAttachment(scope: OrganizationScope, id: string): Promise<Json<StoredAttachment>> {
   const attachment = await findAttachment(scope, id);
   if (!attachment) throw attachmentNotFound(id);

@@ -92,7 +92,10 @@ const quotesOfTokenStatement = prepared('quotes.of_token', ($: Params<{ token: s
 
 const tokenTaken = () => invalid('body.token', 'is already the token of another quote');
 
-/** A lock for the tokens of other organizations, because a cluster has unique indexes by organization only. */
+/**
+ * A lock for the tokens of other organizations, because a cluster has unique indexes by organization only.
+ * @throws VALIDATION_FAILED
+ */
 async function rejectTakenToken({ db, organizationId }: OrganizationScope, token: string): Promise<void> {
   await db.write(lockTokenStatement, { token });
   const found = await db.read(quotesOfTokenStatement, { token });
@@ -141,7 +144,10 @@ export const quoteRecord = {
   },
 };
 
-/** The quote of a public link, which names no organization. */
+/**
+ * The quote of a public link, which names no organization.
+ * @throws QUOTE_NOT_FOUND
+ */
 export async function findQuote(db: Database, token: string): Promise<Json<PublicQuote>> {
   const found = await db.read(quotesOfTokenStatement, { token });
   for (const { organizationId, id } of found) {
@@ -172,7 +178,10 @@ const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt:
   ),
 );
 
-/** @param openedAt ISO 8601; default: now */
+/**
+ * @param openedAt ISO 8601; default: now
+ * @throws QUOTE_NOT_FOUND, QUOTE_NOT_PUBLISHED
+ */
 export async function openQuote(
   scope: OrganizationScope,
   id: string,
