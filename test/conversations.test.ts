@@ -31,6 +31,9 @@ test('the story of a conversation: the dashboard writes it, an integration lists
     activityState: 'waiting_for_agency',
   });
   await putMessage(id, '¿Tienen lugar en Oaxaca?', '2026-11-20T10:00:00Z');
+  const { get, patch } = dashboard.of(agency);
+  const patched = await patch(`/conversations/${id}`, { contactName: 'Ana' });
+  expect(patched.body).toEqual((await get(`/conversations/${id}`)).body);
   const conversation = {
     id,
     channel: 'whatsapp',
@@ -54,7 +57,7 @@ test('the story of a conversation: the dashboard writes it, an integration lists
   const next = randomUUID();
   const thread = { channel: 'whatsapp', contact: '+5215512345678', rotatedFrom: id };
   const continued = await put(`/conversations/${next}`, thread);
-  const read = await dashboard.of(agency).get(`/conversations/${next}`);
+  const read = await get(`/conversations/${next}`);
   expect(read.body.lastMessage).toMatchObject({ content: expect.any(String) });
   expect([continued.status, continued.body]).toEqual([201, read.body]);
   await putMessage(next, 'Sí, del 1 al 3', '2026-11-21T09:00:00Z');
