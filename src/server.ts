@@ -26,7 +26,6 @@ import { createLogger, everySecond } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
 import { watchPressure } from './http/overload.ts';
 import { startJobs } from './jobs/schedule.ts';
-import { startWatchdog } from './watchdog.ts';
 
 /** The service starts, waits for a signal, drains, and closes what it has opened. */
 
@@ -125,7 +124,6 @@ async function start(config: Config): Promise<void> {
   });
   servers.push(dashboard);
   await listen(dashboard, { host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT });
-  startWatchdog();
   process.stdout.write(
     greeting(config, { app, demoKey, dashboard, isDashboardOpen: token !== undefined, generatedToken }),
   );
