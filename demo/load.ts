@@ -16,27 +16,19 @@ async function keptKey(db: Database, path: string): Promise<string | undefined> 
   return key && (await findKey(db, hashKey(key))) ? key : undefined;
 }
 
-/** The records of an agency, in an empty organization. */
-export async function fillAgency(
-  scope: OrganizationScope,
-  storage: FileStorage,
-  records = demoRecords('agency'),
-): Promise<void> {
-  for (const record of records) await writeRecord(scope, record, storage);
-}
-
-async function loadOrganization(
+/** @param id of the organization; default: that of its first line */
+export async function loadOrganization(
   organization: 'agency' | 'neighbour',
   db: Queries,
   storage: FileStorage,
+  id?: string,
 ): Promise<OrganizationScope> {
-  const records = demoRecords(organization);
-  const [first] = records;
+  const [first, ...records] = demoRecords(organization);
   if (first?.kind !== 'organization') throw new Error('The first line is the organization.');
-  const { id } = await createOrganization(db, first.fields.name, first.id);
+  const created = await createOrganization(db, first.fields.name, id ?? first.id);
   // The whole demo is written in one transaction.
-  const scope = scopeTo({ for: () => db }, id);
-  await fillAgency(scope, storage, records);
+  const scope = scopeTo({ for: () => db }, created.id);
+  for (const record of records) await writeRecord(scope, record, storage);
   return scope;
 }
 

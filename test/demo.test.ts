@@ -3,14 +3,13 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { fillOrganization } from '../demo/fill.ts';
 import { loadDemo } from '../demo/load.ts';
 import { hashKey } from '../src/api-keys/api-key.ts';
-import { scopeTo } from '../src/db/index.ts';
+import { issueApiKey } from '../src/api-keys/repository.ts';
+import { parseJson, scopeTo } from '../src/db/index.ts';
 import type { FileStorage } from '../src/files/storage.ts';
 import { PUBLIC, SCHEMAS } from './support/contract.ts';
 import { findDrift } from './support/drift.ts';
-import { populate } from './support/operations.ts';
 import { PROGRAM } from './support/process.ts';
 import { type Client, type Service, startService } from './support/service.ts';
 
@@ -142,41 +141,18 @@ describe('loading', () => {
   });
 });
 
-describe('npm run demo', () => {
-  const run = (...options: string[]) =>
-    promisify(execFile)(process.execPath, ['--import', './src/runtime.js', 'src/cli/demo.ts', ...options], {
-      env: { DATABASE_URL: second.url, DATA_DIR: second.dataDir, ...PROGRAM },
-    });
-
-  test('with --reset restores the demo in an organization that has it, whatever was written to any table since', async () => {
-    const agency = second.client((await loadDemo(second)) ?? '');
-    const [{ id = '' } = {}] = await second.query<{ id: string }>(
-      `select organization_id as id from api_keys where name = 'Demo key'`,
-    );
-    const filled = await counts(second);
-    await populate({ service: second, agency: { ...agency, id, scope: scopeTo(second.db, id) } });
-    const used = await counts(second);
-    for (const table of TABLES.slice(1)) expect(used[table], table).toBeGreaterThan(filled[table] ?? 0);
-    await expect(run('--organization', id)).rejects.toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/^The organization has the demo already\. --reset deletes all .*\n$/),
-    });
-    expect(await counts(second)).toEqual(used);
-    expect((await run('--organization', id, '--reset')).stdout).toMatch(/^The organization has exactly/);
-    expect(
-      await counts(second),
-      'src/organizations/purge.repository.ts has the tables that are cleared',
-    ).toEqual(filled);
-    expect(await findDrift(second, { id })).toEqual([]);
-  });
-
-  test('changes nothing in an organization that has other records', async () => {
-    const { id: organizationId, ...agency } = await second.agency('Somebody');
-    await agency.post('/v1/catalog/products', { title: 'Oaxaca' });
-    const before = await counts(second);
-    for (const reset of [false, true])
-      expect(await fillOrganization({ ...second, organizationId, reset })).toBe('used');
-    expect(await counts(second)).toEqual(before);
-  });
+test('npm run demo creates another organization with the records of the demo, beside any others', async () => {
+  const before = await counts(second);
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--import', './src/runtime.js', 'src/cli/demo.ts'],
+    { env: { DATABASE_URL: second.url, DATA_DIR: second.dataDir, ...PROGRAM } },
+  );
+  const id = /^Organization: (\S+)\n$/.exec(stdout)?.[1] ?? '';
+  const issued = await issueApiKey(scopeTo(second.db, id), { name: 'Another' });
+  const another = second.client(parseJson(issued).key);
+  for (const [path, [, count]] of Object.entries(LISTS))
+    expect((await another.get(path)).body.pagination.total, path).toBe(count);
+  expect(await counts(second)).toMatchObject({ organizations: Number(before.organizations) + 1 });
+  expect(await findDrift(second, { id })).toEqual([]);
 });

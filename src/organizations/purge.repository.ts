@@ -9,7 +9,6 @@ import {
   idempotencyKeys,
   isoTime,
   liveCounts,
-  type OrganizationScope,
   ofOrganization,
   opportunities,
   organizations,
@@ -56,7 +55,7 @@ export async function claimOrganizations(db: Queries): Promise<ClaimedOrganizati
 }
 
 /** Rows go before those that they refer to. Triggers and cascades delete derived data with them. */
-const recordTables = [
+const tables = [
   whatsappMessages,
   channelMessages,
   conversations,
@@ -67,6 +66,8 @@ const recordTables = [
   products,
   pipelineStages,
   teamMembers,
+  idempotencyKeys,
+  apiKeys,
 ];
 
 /** A thread that another one continues cannot be deleted before it. */
@@ -74,11 +75,11 @@ const { organizationId, id: thread } = conversations;
 const isContinued = sql`exists (select from conversations as next
   where next.organization_id = ${organizationId} and next.rotated_from = ${thread})`;
 
-const deletions = [...recordTables, idempotencyKeys, apiKeys].map((table) => ({
+const deletions = tables.map((table) => ({
   table: getTableName(table),
   statement: unprepared(
     `organizations.purge_${getTableName(table)}`,
-    ($: Params<{ organizationId: string; limit: number | null }>) => {
+    ($: Params<{ organizationId: string; limit: number }>) => {
       const key = sql.join(getTableConfig(table).primaryKeys[0]?.columns ?? [], sql`, `);
       const isOwned = ofOrganization(table, $);
       const isFree = table === conversations ? sql`not ${isContinued}` : undefined;
@@ -93,34 +94,17 @@ const deletions = [...recordTables, idempotencyKeys, apiKeys].map((table) => ({
 
 /**
  * Deletes the records and keys of the organization in batches, each by one statement, and yields the number of their rows.
- * @param limit rows of a batch, without derived data; null: all
+ * @param limit rows of a batch, without derived data
  */
 export async function* deleteRows(
   { db, organizationId }: { db: Queries; organizationId: string },
-  limit: number | null,
-  { withApiKeys = true } = {},
+  limit: number,
 ) {
   for (const { table, statement } of deletions)
-    for (let rows = table !== 'api_keys' || withApiKeys ? 1 : 0; rows > 0; ) {
+    for (let rows = 1; rows > 0; ) {
       rows = (await db.write(statement, { organizationId, limit })).length;
       yield { table, rows };
     }
-}
-
-const hasRecordsStatement = unprepared(
-  'organizations.has_records',
-  ($: Params<{ organizationId: string }>) => {
-    const parts = recordTables.map(
-      (table) => sql`exists (select from ${table} where ${ofOrganization(table, $)})`,
-    );
-    return sql<{ found: boolean }>`select ${sql.join(parts, sql` or `)} as found`;
-  },
-);
-
-/** Whether the organization has any record, archived or not. */
-export async function hasRecords({ db, organizationId }: OrganizationScope): Promise<boolean> {
-  const [row] = await db.read(hasRecordsStatement, { organizationId });
-  return row?.found === true;
 }
 
 const removeCountsStatement = unprepared(
