@@ -12,7 +12,6 @@ export type KeyCacheOptions = {
   logger: FastifyBaseLogger;
   /** Milliseconds of a monotonic clock. */
   now?: () => number;
-  capacity?: number;
 };
 
 /** A revoked key is rejected within a second on every instance. */
@@ -25,8 +24,8 @@ const MAX_LOOKUPS = 1_000;
 
 /** Unknown keys are not cached, so that a new key works at once. */
 export function openKeyCache(options: KeyCacheOptions) {
-  const { db, logger, now = () => performance.now(), capacity = CAPACITY } = options;
-  const known = new LruMap<{ key: KnownKey; until: number; usedAt: number }>(capacity);
+  const { db, logger, now = () => performance.now() } = options;
+  const known = new LruMap<{ key: KnownKey; until: number; usedAt: number }>(CAPACITY);
   const lookups = new Map<string, Promise<KnownKey | undefined>>();
 
   /** A database that hangs may answer with what was true before a revocation: such an answer is too old. */

@@ -6,3 +6,19 @@ export const invalid = (...errors: (readonly [path: string, message: string])[])
     details: errors.map(([path, message]) => ({ path, message })),
   },
 });
+
+/** For `toMatchObject`: a response with this error. */
+export const failed = (status: number, code: string, details?: readonly object[]) => ({
+  status,
+  body: { error: { code, ...(details && { details }) } },
+});
+
+/** For `toMatchObject`: a 400 with these validation errors and no other; a path alone stands for any message. */
+export const rejected = (...errors: (string | readonly [path: string, message: string])[]) =>
+  failed(
+    400,
+    'VALIDATION_FAILED',
+    errors.map((error) =>
+      typeof error === 'string' ? { path: error } : { path: error[0], message: error[1] },
+    ),
+  );

@@ -41,6 +41,16 @@ export async function ownApp(service: Service, options: Partial<AppOptions> = {}
   return app;
 }
 
+/** A logger, and the lines that it has written. */
+export function ownLog(level = 'info', onLine: () => void = () => undefined) {
+  const lines: Record<string, unknown>[] = [];
+  const write = (line: string) => {
+    lines.push(JSON.parse(line));
+    onLine();
+  };
+  return { logger: createLogger(level, { write }), lines };
+}
+
 export type Asked = { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; url: string; body?: object };
 type Line = {
   msg: string;

@@ -100,9 +100,14 @@ const byPublicApi =
     return body;
   };
 
-export const customer = byPublicApi('/v1/customers', () => ({
-  contacts: [{ identifierType: 'web', identifierValue: `visitor ${newId()}` }],
-}));
+/** A contact of a body. */
+export const contact = <Type extends string>(identifierType: Type, identifierValue: string) => ({
+  identifierType,
+  identifierValue,
+});
+export const web = (identifierValue: string) => contact('web', identifierValue);
+
+export const customer = byPublicApi('/v1/customers', () => ({ contacts: [web(`visitor ${newId()}`)] }));
 
 const publicProduct = byPublicApi('/v1/catalog/products', () => ({ title: 'Oaxaca' }));
 

@@ -21,12 +21,16 @@ import { createLogger } from '../../src/http/logging.ts';
 import { createOrganization } from '../../src/organizations/repository.ts';
 import { keepCauses } from './causes.ts';
 import { contractOf, PUBLIC } from './contract.ts';
-import { administer, createTestDatabase, pooled } from './databases.ts';
+import { createTestDatabase, pooled } from './databases.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests assert on bodies field by field.
 type Body = any;
 
 export type Reply = { status: number; headers: Record<string, string | undefined>; body: Body; text: string };
+
+/** The ids of the records of a list. */
+export const idsOf = ({ body }: Pick<Reply, 'body'>): string[] =>
+  body.data.map(({ id }: { id: string }) => id);
 
 type Sent = { body?: unknown; headers?: Record<string, string> };
 
@@ -65,8 +69,6 @@ export type ServiceOptions = {
   logLevel?: string;
   /** When links are signed; without it, by the database's clock. Milliseconds since 1970. */
   signedAt?: number;
-  /** Of PostgreSQL's sessions. */
-  timeZone?: string;
   /** Another service, whose database this one shares. */
   beside?: Pick<Service, 'url' | 'ownerUrl'>;
   /** The clock of the key cache. */
@@ -123,11 +125,6 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const database = options.beside
     ? { url: options.beside.url, ownerUrl: options.beside.ownerUrl, drop: async () => undefined }
     : await createTestDatabase(inject('serverUrl'));
-  const { timeZone } = options;
-  if (timeZone)
-    await administer(database.ownerUrl, (client) =>
-      client.query(`alter database ${client.database} set timezone = '${timeZone}'`),
-    );
   const dataDir = await mkdtemp(join(tmpdir(), 'crm-files-'));
   const causes = keepCauses();
   const logger = options.logTo ? createLogger(options.logLevel ?? 'info', options.logTo) : causes.logger;
