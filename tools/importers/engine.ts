@@ -34,27 +34,20 @@ export type Template = { nodes: Node[]; connections: object };
 type Sent = { headers: object };
 type Item = Record<string, unknown>;
 type Problem = { message: string; description?: string; httpCode?: string; context: { data?: object } };
-export type Outcome = { items: Item[]; error?: Problem };
+type Outcome = { items: Item[]; error?: Problem };
 
 /** Runs nodes that have access to a service with a key. */
 export function engineFor(account: { baseUrl: string; apiKey: string }) {
   /** @returns what each node gave, by its name */
-  async function run(
-    { nodes, connections }: Template,
-    items: Item[],
-    isTest = false,
-  ): Promise<Record<string, Outcome>> {
-    const nodeType = (type: string) => (type !== TYPE ? other : isTest ? probe : crm);
+  async function run({ nodes, connections }: Template, items: Item[], crmType: object = crm) {
+    const nodeType = (type: string) => (type === TYPE ? crmType : other);
     const credentials = { travelAgencyCrmApi: { id: '1', name: 'CRM' } };
     const workflow = new Workflow({
       ...{ id: 'w', active: false, settings: { timezone: 'America/Mexico_City' }, connections },
       nodes: nodes.map((node) => ({ ...node, credentials })),
       nodeTypes: { getByNameAndVersion: nodeType, getByName: nodeType, getKnownTypes: () => ({}) },
     });
-    const resolve = (value: object, node: Node) =>
-      workflow.expression.getParameterValue(value, null, 0, 0, node.name, [], 'manual', {
-        $credentials: account,
-      });
+    const { headers } = credential.authenticate.properties;
     const additionalData = {
       ...{ executionId: '1', variables: {} },
       ...{ webhookWaitingBaseUrl: 'http://localhost/waiting', formWaitingBaseUrl: 'http://localhost/form' },
@@ -64,52 +57,41 @@ export function engineFor(account: { baseUrl: string; apiKey: string }) {
         isCredentialUsableByNode: () => true,
         preAuthentication: async () => undefined,
         getDecrypted: async () => account,
-        authenticate: async (_data: object, _name: string, request: Sent, _workflow: object, node: Node) => ({
-          ...request,
-          headers: { ...request.headers, ...resolve(credential.authenticate.properties.headers, node) },
-        }),
+        authenticate: async (_: object, _name: string, request: Sent, _workflow: object, node: Node) => {
+          const scope = [null, 0, 0, node.name, [], 'manual', { $credentials: account }] as const;
+          const own = workflow.expression.getParameterValue(headers, ...scope);
+          return { ...request, headers: { ...request.headers, ...own } };
+        },
       },
     };
-    const [first] = nodes;
-    const pinData = { [String(first?.name)]: items.map((json) => ({ json })) };
+    const pinData = { [String(nodes[0]?.name)]: items.map((json) => ({ json })) };
     const { data } = await new WorkflowExecute(additionalData, 'manual').run({ workflow, pinData });
     type Ran = [string, { error?: Problem; data?: { main: { json: Item }[][] } }[]];
-    return Object.fromEntries(
-      (Object.entries(data.resultData.runData) as Ran[]).map(([name, [one]]) => [
-        name,
-        {
-          items: (one?.data?.main ?? []).flatMap((output) => (output ?? []).map(({ json }) => json)),
-          ...(one?.error && { error: one.error }),
-        },
-      ]),
+    const outcomes = (Object.entries(data.resultData.runData) as Ran[]).map(
+      ([name, [one]]): [string, Outcome] => {
+        const outputs = one?.data?.main ?? [];
+        const items = outputs.flatMap((output) => (output ?? []).map(({ json }) => json));
+        return [name, { items, ...(one?.error && { error: one.error }) }];
+      },
     );
+    return Object.fromEntries(outcomes);
   }
 
   /** Runs one operation of the node for items. */
-  async function operation(
-    name: string,
-    parameters: object = {},
-    items: Item[] = [{}],
-    isTest = false,
-  ): Promise<Outcome> {
+  async function operation(name: string, sent: object = {}, items: Item[] = [{}], crmType = crm) {
     type Choice = { name: string; options: { value: string }[] };
     const resource = crm.description.properties.find(
       (one: Choice) => one.name === 'operation' && one.options.some(({ value }) => value === name),
     )?.displayOptions.show.resource[0];
     const at = { typeVersion: 1, position: [0, 0] };
+    const parameters = { resource, operation: name, ...sent };
     const nodes = [
       { name: 'Start', type: 'trigger', parameters: {}, ...at },
-      {
-        id: 'node-1',
-        name: 'CRM',
-        type: TYPE,
-        parameters: { resource, operation: name, ...parameters },
-        ...at,
-      },
+      { id: 'node-1', name: 'CRM', type: TYPE, parameters, ...at },
     ];
     const connections = { Start: { main: [[{ node: 'CRM', type: 'main', index: 0 }]] } };
-    const { CRM = { items: [] } } = await run({ nodes, connections }, items, isTest);
+    const { CRM = { items: [] } } = await run({ nodes, connections }, items, crmType);
     return CRM;
   }
-  return { run, operation, test: () => operation('test', {}, [{}], true) };
+  return { run, operation, test: () => operation('test', {}, [{}], probe) };
 }
