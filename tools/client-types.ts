@@ -12,7 +12,8 @@ export type Schema = {
   examples?: unknown[];
 };
 
-type Content = Record<string, { schema?: Schema }>;
+type Content = { content?: Record<string, { schema?: Schema }> };
+type Reference = { $ref: string };
 
 export type Parameter = {
   name: string;
@@ -27,9 +28,9 @@ export type Operation = {
   summary?: string;
   description?: string;
   tags?: string[];
-  parameters?: (Parameter | { $ref: string })[];
-  requestBody?: { content: Content };
-  responses: Record<string, { content?: Content }>;
+  parameters?: (Parameter | Reference)[];
+  requestBody?: Content;
+  responses: Record<string, Content>;
 };
 
 export type DocumentedApi = {
@@ -38,36 +39,23 @@ export type DocumentedApi = {
   components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> };
 };
 
-/** `listCustomers` → `ListCustomersQuery`. */
-const queryName = (operationId: string): string =>
-  `${operationId[0]?.toUpperCase()}${operationId.slice(1)}Query`;
-
-/** The parameters in the query, as a schema. */
-function querySchema(
-  parameters: readonly (Parameter | { $ref: string })[],
-  shared: Record<string, Parameter>,
-): Schema {
-  const inQuery = parameters.flatMap((one) => {
-    const found = '$ref' in one ? shared[one.$ref.replace('#/components/parameters/', '')] : one;
-    return found?.in === 'query' ? [found] : [];
-  });
-  const properties = inQuery.map(({ name, description, schema }) => [name, { ...schema, description }]);
-  const required = inQuery.filter((one) => one.required).map(({ name }) => name);
-  return { type: 'object', properties: Object.fromEntries(properties), required };
-}
-
 /** The source of client/src/types.ts: the schemas, the queries and the error codes. The client has a class for errors. */
 export async function clientTypes({ paths, components }: DocumentedApi): Promise<string> {
   // Only `npm run docs` and `npm run verify` install it.
   const { default: typesOf, astToString } = await import('openapi-typescript');
   const { ErrorResponse, ErrorResponseDetail: _detail, ...schemas } = components.schemas;
   const operations = Object.values(paths).flatMap((path) => Object.values(path));
-  const queries = operations
-    .map(
-      ({ operationId, parameters = [] }) =>
-        [queryName(operationId), querySchema(parameters, components.parameters)] as const,
-    )
-    .filter(([, { properties = {} }]) => Object.keys(properties).length > 0);
+  const queries = operations.flatMap(({ operationId, parameters = [] }) => {
+    const inQuery = parameters
+      .map((one) => ('$ref' in one ? components.parameters[one.$ref.split('/').at(-1) ?? ''] : one))
+      .filter((one) => one?.in === 'query');
+    const properties = inQuery.map((one) => [one?.name, { ...one?.schema, description: one?.description }]);
+    const required = inQuery.flatMap((one) => (one?.required ? [one.name] : []));
+    // `listCustomers` → `ListCustomersQuery`
+    const name = `${operationId[0]?.toUpperCase()}${operationId.slice(1)}Query`;
+    const schema = { type: 'object', properties: Object.fromEntries(properties), required };
+    return inQuery.length > 0 ? [[name, schema]] : [];
+  });
   const codes = ErrorResponse?.properties?.error?.properties?.code?.examples ?? [];
   const ServiceErrorCode = { type: 'string', enum: codes, description: 'Stable: branch on it.' };
   const document = {

@@ -21,7 +21,7 @@ const headingsOf = (path: string): string[] =>
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
-    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(' ', '-');
 
 function isBrokenLink(link: string, from: string): boolean {
@@ -30,20 +30,15 @@ function isBrokenLink(link: string, from: string): boolean {
   return hash !== '' && !headingsOf(pathname).map(anchorOf).includes(hash.slice(1));
 }
 
-const errors: string[] = [];
-const report = (path: string, broken: readonly string[]) =>
-  errors.push(...broken.map((name) => `${path} names ${name}`));
-
 for (const path of globSync(['*.md', 'src/db/README.md', 'test/README.md', 'docs/**/*.md'])) {
   const text = read(path);
   const links = all(text, /\]\(([^)]+)\)/g).filter((link) => !/^https?:/.test(link));
-  report(path, [
+  const broken = [
     ...all(text, SCRIPT).filter((script) => !(script in scripts)),
     ...links.filter((link) => isBrokenLink(link, path)),
     ...all(text, FILE).filter((file) => !existsSync(file)),
     ...all(text, CODE).filter((code) => !(errorCodes as readonly string[]).includes(code)),
-  ]);
+  ];
+  for (const name of broken) console.log(`${path} names ${name}`);
+  if (broken.length > 0) process.exitCode = 1;
 }
-
-for (const error of errors) console.log(error);
-process.exitCode = errors.length > 0 ? 1 : 0;

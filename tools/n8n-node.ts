@@ -104,29 +104,23 @@ export function n8nProperties({ paths, tags = [], components }: DocumentedApi): 
     const paging = { send: { paginate: isPaged || '={{ $value }}' } };
     const limitRouting = { ...sent('query', 'limit'), output: { maxResults: '={{ $value }}' } };
     const limited = { default: 50, typeOptions: { minValue: 1 }, routing: limitRouting };
-    const limits = parameters
-      .filter(({ name }) => name === 'limit')
-      .flatMap(({ name, schema }) => [{ ...whole, routing: paging }, input(name, schema, limited)]);
+    const limit = parameters.find(({ name }) => name === 'limit');
     const filters = parameters.filter((one) => one.in === 'query' && !/^(limit|offset)$/.test(one.name));
     const all = propertiesOf(body);
-    const fields = all.filter(([name]) => !body?.required?.includes(name));
-    const written = [
-      '$json',
-      ...(body?.required ?? []).map((name) => `$parameter.${name}`),
-      '$parameter.fields',
-    ];
+    const needed = body?.required ?? [];
+    const written = ['$json', ...needed.map((name) => `$parameter.${name}`), '$parameter.fields'];
     // The same content of the same item creates one record, also when the execution is retried.
     const key = `={{ $nodeId }}-{{ [${written}].toJsonString().hash("sha256") }}`;
     const presets: Record<string, string> = { 'If-Match': '', 'Idempotency-Key': key };
     const inputs = [
       ...parameters.filter((one) => one.in === 'path').map(asked),
-      ...all.flatMap((one) => (fields.includes(one) ? [] : [{ ...field(one), required: true }])),
-      ...limits,
+      ...all.filter(([name]) => needed.includes(name)).map((one) => ({ ...field(one), required: true })),
+      ...(limit ? [{ ...whole, routing: paging }, input('limit', limit.schema, limited)] : []),
       ...collection('filters', filters.map(asked)),
-      ...collection('fields', fields.map(field)),
-      ...parameters.flatMap((one) =>
-        one.name in presets ? [{ ...asked(one), default: presets[one.name] }] : [],
-      ),
+      ...collection('fields', all.filter(([name]) => !needed.includes(name)).map(field)),
+      ...parameters
+        .filter(({ name }) => name in presets)
+        .map((one) => ({ ...asked(one), default: presets[one.name] })),
     ].map((one) => {
       const also = 'name' in one && one.name === 'limit' && { returnAll: [false] };
       return { ...one, displayOptions: { show: { operation: [operationId], ...also } } };

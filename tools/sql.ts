@@ -14,20 +14,17 @@ import '../src/jobs/schedule.ts';
  * lists all names. With --explain, it adds the plan, from the database of the environment or of the running service.
  */
 
-/** Removes the quotes that a name does not need. Text constants stay as they are. */
-const withoutNeedlessQuotes = (text: string): string =>
-  text
-    .split(/('(?:[^']|'')*')/)
-    .map((part) => (part.startsWith("'") ? part : part.replace(/"([a-z_]+[a-z0-9_]*)"/g, '$1')))
-    .join('');
-
 type Composed = ReturnType<typeof allStatements>[number];
 
 function readable(statement: Composed): string {
   const parameters = parametersOf(statement);
+  // Names need no quotes. Text constants stay as they are.
+  const text = statement.text.replaceAll(
+    /('(?:[^']|'')*')|"([a-z_]+[a-z0-9_]*)"/g,
+    (_, constant, name) => constant ?? name,
+  );
   const style = { language: 'postgresql', keywordCase: 'lower', expressionWidth: 100 } as const;
-  const sql = format(withoutNeedlessQuotes(statement.text), style);
-  return `${sql};`.replaceAll(/\$(\d+)/g, (_, number) => `$${parameters[Number(number) - 1]}`);
+  return `${format(text, style)};`.replaceAll(/\$(\d+)/g, (_, number) => `$${parameters[number - 1]}`);
 }
 
 async function planOf({ text }: Composed): Promise<string> {
@@ -35,24 +32,21 @@ async function planOf({ text }: Composed): Promise<string> {
   const connectionString = DATABASE_DIRECT_URL ?? DATABASE_URL ?? embeddedUrl(join(DATA_DIR, 'postgres'));
   const client = new pg.Client({ connectionString });
   await client.connect();
-  try {
-    const { rows } = await client.query<Record<string, string>>(`explain (generic_plan) ${text}`);
-    return rows.map((row) => row['QUERY PLAN']).join('\n');
-  } finally {
-    await client.end();
-  }
+  const { rows } = await client.query<Record<string, string>>(`explain (generic_plan) ${text}`);
+  await client.end();
+  return rows.map((row) => row['QUERY PLAN']).join('\n');
 }
 
 const options = { explain: { type: 'boolean', default: false } } as const;
 const { values, positionals } = parseArgs({ allowPositionals: true, options });
 const name = positionals.join(' ');
-const statements = allStatements().toSorted((a, b) => (a.name < b.name ? -1 : 1));
-const statement = statements.find((each) => each.name === name);
+const statement = allStatements().find((each) => each.name === name);
 if (statement) {
   console.log(readable(statement));
   if (values.explain) console.log(`\n${await planOf(statement)}`);
 } else {
   if (name !== '') console.error(`There is no statement ${name}. The names are:`);
-  for (const each of statements) console.log(each.name);
+  const names = allStatements().map((each) => each.name);
+  console.log(names.sort().join('\n'));
   process.exitCode = name === '' ? 0 : 1;
 }

@@ -20,22 +20,18 @@ const CHECKS: readonly [name: string, command: string[]][] = [
   ['migrations of the schema', withRuntime('tools/check-schema.ts')],
 ];
 
-/** Prints the output of a check that fails. */
-async function run(name: string, [command = '', ...args]: string[]): Promise<void> {
-  const start = performance.now();
-  const { stdout, stderr, code } = await promisify(execFile)(command, args).then(
-    (output) => ({ ...output, code: 0 }),
-    (error) => ({ stdout: '', stderr: error.message, code: 1, ...error }),
-  );
-  const seconds = ((performance.now() - start) / 1_000).toFixed(1);
-  console.log(`${code === 0 ? 'good' : 'BAD '}  ${name} (${seconds} s)`);
-  if (code === 0) return;
-  console.log(`\n${[command, ...args].join(' ')}\n${stdout}${stderr}`);
-  process.exitCode = 1;
-}
-
 const waiting = [...CHECKS];
 async function work(): Promise<void> {
-  for (let next = waiting.shift(); next; next = waiting.shift()) await run(...next);
+  for (let next = waiting.shift(); next; next = waiting.shift()) {
+    const [name, [program = '', ...args]] = next;
+    const start = performance.now();
+    const failure = await promisify(execFile)(program, args).then(
+      () => undefined,
+      ({ message, stdout, stderr }) => `\n${message}\n${stdout}${stderr}`,
+    );
+    const seconds = ((performance.now() - start) / 1_000).toFixed(1);
+    console.log(`${failure === undefined ? 'good' : 'BAD '}  ${name} (${seconds} s)${failure ?? ''}`);
+    if (failure !== undefined) process.exitCode = 1;
+  }
 }
 await Promise.all(Array.from({ length: availableParallelism() }, work));

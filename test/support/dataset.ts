@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { getTableColumns, getTableName } from 'drizzle-orm';
 import type pg from 'pg';
-import { tables } from '../../tools/tables-diagram.ts';
+import { tables } from '../../tools/tables.ts';
 
 /** The number of records of each kind in an organization. */
 type OrganizationSize = {
