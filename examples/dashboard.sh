@@ -124,11 +124,11 @@ screen 'trash, of one kind' "$ORG/opportunities?archived=true"
 
 step 'The agent asks what it is asked: whose number is this, what was written, what goes to Bariloche, what stalls'
 KEY=$AGENT
-tool listCustomers '{"contact": "+51 987 654 321", "fields": ["id", "displayName"]}'
-tool listConversations '{"contact": "+51 987 654 321", "fields": ["customerName", "lastMessageAt"]}'
-tool getConversationTranscript '{"conversationId": "'"$CHAT"'", "limit": 1, "fields": ["content"]}'
-tool listCatalogProducts '{"destination": "Bariloche", "fields": ["title"]}'
-tool listOpportunities '{"updatedBefore": "'"$(node -p 'new Date(Date.now() - 14 * 86400000).toISOString()')"'", "fields": ["title"]}'
+tool listCustomers '{"contact": "+51 987 654 321"}'
+tool listConversations '{"contact": "+51 987 654 321"}'
+tool getConversationTranscript '{"conversationId": "'"$CHAT"'", "limit": 1}'
+tool listCatalogProducts '{"destination": "Bariloche"}'
+tool listOpportunities '{"updatedBefore": "'"$(node -p 'new Date(Date.now() - 14 * 86400000).toISOString()')"'"}'
 
 step 'A customer who was archived comes back; a person who asks for it is exported, and erased under both ids'
 KEY=$OFFICE

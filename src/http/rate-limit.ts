@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../contract/errors.ts';
 import { idAmongAll } from '../db/index.ts';
@@ -8,6 +9,9 @@ const COUNTED = 'x-counted-request';
 
 /** Header of a request that is already counted: one that /mcp makes inside this process. Clients cannot know its value. */
 export const COUNTED_ALREADY = { [COUNTED]: randomUUID() };
+
+export const isCounted = (headers: IncomingHttpHeaders): boolean =>
+  headers[COUNTED] === COUNTED_ALREADY[COUNTED];
 
 export type RateLimitOptions = {
   limiter: Limiter;
@@ -19,7 +23,7 @@ export type RateLimitOptions = {
 export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: RateLimitOptions): void {
   app.addHook('onRequest', ({ apiKey: key, headers }, reply, done) => {
     const limit = key?.requestsPerMinute ?? requestsPerMinute;
-    if (!key || limit === 0 || headers[COUNTED] === COUNTED_ALREADY[COUNTED]) return done();
+    if (!key || limit === 0 || isCounted(headers)) return done();
     limiter.penalty(idAmongAll(key)).then(({ consumedPoints, msBeforeNext }) => {
       const reset = Math.max(1, Math.ceil(msBeforeNext / 1_000));
       reply.headers({

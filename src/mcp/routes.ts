@@ -6,7 +6,6 @@ import { ApiError, errorBody } from '../contract/errors.ts';
 import { presentedKey } from '../http/credentials.ts';
 import { COUNTED_ALREADY } from '../http/rate-limit.ts';
 import { shared } from '../shared.ts';
-import { resultHeader } from './results.ts';
 import { type ApiDocument, type OperationTool, renamePaths, toolsOf } from './tools.ts';
 
 /**
@@ -27,7 +26,6 @@ export type McpOptions = {
 const INSTRUCTIONS = `The records of one travel agency.
 Lists are paginated: there is another page while offset plus limit is below total. To count records, use limit 1. Search with query before you read a whole list. To find a customer by telephone number, email address or handle, use listCustomers with contact.
 createdSince, createdBefore, updatedSince and updatedBefore take date-times such as 2026-11-01T00:00:00Z, or days (in UTC); Since includes that time, Before excludes it. Filters of ids take several ids, separated by commas, or the text null for records without one.
-Use fields to keep responses short: each record then has only the fields that you name. Name id if you need it later.
 An error has a code, and a message that says what to change.`;
 
 /** The revision that the SDK serves beside those of its list. */
@@ -65,13 +63,12 @@ export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
   });
 
   async function call(request: FastifyRequest, one: OperationTool, given: object) {
-    const { fields, headers, ...sent } = one.toRequest({ ...given });
+    const { headers, ...sent } = one.toRequest({ ...given });
     const response = await app.inject({
       ...sent,
       method: one.method as 'GET',
       headers: {
         ...COUNTED_ALREADY,
-        ...resultHeader(fields),
         ...headers,
         authorization: `Bearer ${presentedKey(request.raw.rawHeaders)}`,
         'x-request-id': request.id,

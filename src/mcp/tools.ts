@@ -27,7 +27,6 @@ type Operation = {
   description: string;
   parameters?: (Parameter | { $ref: string })[];
   requestBody?: Content;
-  responses: Record<string, Content>;
 };
 
 export type ApiDocument = {
@@ -84,8 +83,6 @@ const CREATE_ONCE =
   'A string that you choose for this record, and send again when you retry. Within 24 hours, the same key and arguments create one record.';
 const CLEAR = 'Fields to empty. An argument without a value leaves its field as it is.';
 
-const namesOf = (names: string[]): Schema => ({ type: 'array', items: { type: 'string', enum: names } });
-
 /** Text inside text passes no bound of the body around it. */
 function parseIfJson(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
@@ -120,23 +117,13 @@ function dropAbsent({ properties = {} }: Schema, given: Arguments): Arguments {
   return Object.fromEntries(present.map(([name, value]) => [name, coerce(properties[name], value)]));
 }
 
-/** Some hosts send names of fields as one text. A long list is not read to its end. */
-function splitNames(argument: string, list: unknown, names: readonly string[]): string[] {
-  const entries: unknown[] = Array.isArray(list) ? list : [];
-  const found = entries
-    .slice(0, names.length + 1)
-    .flatMap((entry) => (typeof entry === 'string' ? entry.split(',', names.length + 1) : ['']))
-    .map((name) => name.trim());
-  if (found.length > names.length || !found.every((name) => names.includes(name)))
-    throw invalid(argument, `must be a list of names among ${names.join(', ')}`);
-  return found;
-}
-
-function applyClear(clear: unknown, sent: Arguments, clearable: readonly string[]): Arguments {
-  const names = splitNames('clear', clear, clearable);
-  const both = names.find((name) => name in sent);
+function applyClear(clear: unknown = [], sent: Arguments, clearable: readonly string[]): Arguments {
+  const names = new Set(Array.isArray(clear) ? clear : [clear]);
+  if (!names.isSubsetOf(new Set(clearable)))
+    throw invalid('clear', `must be a list of names among ${clearable.join(', ')}`);
+  const both = clearable.find((name) => names.has(name) && name in sent);
   if (both !== undefined) throw invalid(both, 'is in clear too: send one of them');
-  return { ...sent, ...Object.fromEntries(names.map((name) => [name, null])) };
+  return { ...sent, ...Object.fromEntries([...names].map((name) => [name, null])) };
 }
 
 /** What becomes text of a URL or header. */
@@ -163,9 +150,8 @@ function fillPath(path: string, sent: Arguments): [path: string, others: Argumen
 function toolOf(
   { components: { schemas, parameters } }: ApiDocument,
   [path, method, operation]: [path: string, method: string, operation: Operation],
-  namedBy: Map<string, string>,
 ) {
-  const { operationId, description, requestBody, responses } = operation;
+  const { operationId, description, requestBody } = operation;
   const schemaOf = ({ content }: Content = {}): Schema => content?.['application/json']?.schema ?? {};
   const inRequest = (operation.parameters ?? []).flatMap((one) => {
     const parameter = '$ref' in one ? parameters[nameOf(one.$ref)] : one;
@@ -175,31 +161,23 @@ function toolOf(
   const { properties: inBody = {} } = schemas[nameOf(schemaOf(requestBody).$ref ?? '')] ?? {};
   const clearable = Object.keys(inBody).filter((name) => inBody[name]?.type?.includes('null'));
 
-  const { properties: inResponse = {} } = inlineRefs(schemaOf(responses[201] ?? responses[200]), schemas);
-  const fieldNames = Object.keys(inResponse.data?.items?.properties ?? inResponse);
-  const known = namedBy.get(fieldNames.join()) ?? operationId;
-  namedBy.set(fieldNames.join(), known);
-  const fieldsSchema: Schema =
-    known === operationId
-      ? namesOf(fieldNames)
-      : { type: 'array', items: { type: 'string' }, description: `The field names of ${known}.` };
-
   const required = inRequest.filter((one) => one.required).map(({ name }) => name);
   const inputSchema = {
     type: 'object' as const,
     properties: {
       ...Object.fromEntries(inRequest.map((parameter) => [parameter.name, argumentSchema(parameter)])),
       ...body.properties,
-      ...(method === 'patch' && { clear: { ...namesOf(clearable), description: CLEAR } }),
+      ...(method === 'patch' && {
+        clear: { type: 'array', items: { type: 'string', enum: clearable }, description: CLEAR },
+      }),
       ...(method === 'post' && { idempotencyKey: { type: 'string', description: CREATE_ONCE } }),
-      ...(method !== 'delete' && { fields: fieldsSchema }),
     },
     required: [...required, ...(body.required ?? [])],
   };
 
   /** @throws VALIDATION_FAILED for arguments that no request can carry; the route validates all others */
   function toRequest(given: Arguments) {
-    const { fields, clear, idempotencyKey, ...sent } = dropAbsent(inputSchema, given);
+    const { clear, idempotencyKey, ...sent } = dropAbsent(inputSchema, given);
     const [filled, others] = fillPath(path, sent);
     const query = new URLSearchParams();
     if (!requestBody)
@@ -214,8 +192,6 @@ function toolOf(
       url,
       headers,
       ...(requestBody && { payload: applyClear(clear, others, clearable) }),
-      /** The fields that each record of the result has; empty: all. */
-      fields: splitNames('fields', fields, fieldNames),
     };
   }
 
@@ -238,13 +214,10 @@ function toolOf(
 
 export type OperationTool = ReturnType<typeof toolOf>;
 
-export function toolsOf(document: ApiDocument): OperationTool[] {
-  /** The first tool whose schema lists the names of these fields; later ones refer to it. */
-  const namedBy = new Map<string, string>();
-  return Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map((entry) => toolOf(document, [path, ...entry], namedBy)),
+export const toolsOf = (document: ApiDocument): OperationTool[] =>
+  Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map((entry) => toolOf(document, [path, ...entry])),
   );
-}
 
 /** The error body of a route, with the names of arguments: `body.contacts[0]` is the argument `contacts[0]`. */
 export const renamePaths = (error: string): string => error.replaceAll(/\b(?:body|query)\.(?=\w)/g, '');

@@ -57,12 +57,12 @@ const readNothing =
 /** A conversation of the attacked agency, whose largest transcript has 12 MB. */
 export const CHAT = '01936f5e-0000-7000-8000-000000000001';
 
-/** A tool that reads a page of 13 MB to return a little of it. */
+/** A tool that reads a page of 13 MB, too large for a result. */
 const CALL = JSON.stringify({
   jsonrpc: '2.0',
   id: 1,
   method: 'tools/call',
-  params: { name: 'listCatalogProducts', arguments: { limit: 100, fields: ['id', 'title'] } },
+  params: { name: 'listCatalogProducts', arguments: { limit: 100 } },
 });
 const call = (key: string): string =>
   `POST /mcp HTTP/1.1\r\nHost: x\r\nx-api-key: ${key}\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\nContent-Length: ${CALL.length}\r\n\r\n${CALL}`;

@@ -106,17 +106,7 @@ beforeAll(async () => {
   return () => database.drop();
 }, 600_000);
 
-const KINDS = [
-  'headers',
-  'products',
-  'customers',
-  'transcript',
-  'dashboard',
-  'export',
-  'mcp',
-  'fields',
-  'fields of a transcript',
-] as const;
+const KINDS = ['headers', 'products', 'customers', 'transcript', 'dashboard', 'export', 'mcp'] as const;
 type Kind = (typeof KINDS)[number];
 
 /** What one request of this kind asks for, of an agency. */
@@ -151,10 +141,6 @@ function requestOf(kind: Kind, { id, key, customerId, conversationId }: Large) {
       };
     case 'export':
       return { path: `${organization}/customers/${customerId}/export`, headers: internal };
-    case 'fields':
-      return call('listCatalogProducts', { limit: 100, fields: ['id', 'title'] });
-    case 'fields of a transcript':
-      return call('getConversationTranscript', { conversationId, limit: 200, fields: ['id', 'content'] });
     case 'mcp':
       return call('listCatalogProducts', { limit: 100 });
   }
