@@ -6,7 +6,6 @@ import { customerRoutes, publicCustomers } from './customers/routes.ts';
 import type { Database } from './db/index.ts';
 import type { FileLinks } from './files/links.ts';
 import { respondInJson, setCacheControl } from './http/headers.ts';
-import { type Pressure, rejectUnderPressure } from './http/overload.ts';
 import { linkPages } from './http/pages.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
@@ -28,7 +27,6 @@ export type AppOptions = HttpServerOptions & {
   links: FileLinks;
   /** Set for the disk storage, whose files this service serves itself. */
   files?: { root: string; secret: string };
-  pressure?: Pressure;
   /** URL of the service for clients. */
   publicUrl?: string | undefined;
   /** Generates the document from the routes, in place of the committed one. */
@@ -38,9 +36,8 @@ export type AppOptions = HttpServerOptions & {
 };
 
 export async function buildApp(options: AppOptions) {
-  const { db, keys, rateLimit, links, files, pressure, publicUrl, mcp = 'read', describe } = options;
+  const { db, keys, rateLimit, links, files, publicUrl, mcp = 'read', describe } = options;
   const app = createHttpServer(options);
-  if (pressure) rejectUnderPressure(app, pressure);
   const build = describe?.(app, PUBLIC_API) ?? committed('openapi.json');
   const document = () => published(app, build, publicUrl);
   linkPages(app, publicUrl);

@@ -34,7 +34,7 @@ export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeo
   token: string | undefined;
   storage: FileStorage;
   links: FileLinks;
-  health?: Pick<HealthOptions, 'ready' | 'pressure'> & { metrics: Metrics };
+  health?: Pick<HealthOptions, 'ready'> & { metrics: Metrics };
   /** Aborted when the shutdown begins. */
   draining?: AbortSignal | undefined;
   /** Generates the document from the routes, in place of the committed one. */

@@ -22,9 +22,8 @@ import { greeting } from './greeting.ts';
 import { closeServer, listen } from './http/connections.ts';
 import { watchClock } from './http/health.ts';
 import { type Limiter, memoryLimiter, redisLimiter } from './http/limiter.ts';
-import { createLogger, everySecond } from './http/logging.ts';
+import { countInLog, createLogger } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
-import { watchPressure } from './http/overload.ts';
 import { startJobs } from './jobs/schedule.ts';
 
 /** The service starts, waits for a signal, drains, and closes what it has opened. */
@@ -86,8 +85,6 @@ async function start(config: Config): Promise<void> {
   const metrics = createMetrics(db, config.DATA_DIR);
   const jobs = startJobs({ db, url: directUrl, storage, logger, metrics });
   onClose(jobs.stop);
-  const pressure = watchPressure();
-  onClose(pressure.stop);
 
   // An embedded database means that there is no proxy.
   const shared = { db, links, logger, trustProxy: config.TRUST_PROXY, drainMs: isEmbedded ? 0 : DRAIN_MS };
@@ -100,7 +97,6 @@ async function start(config: Config): Promise<void> {
     },
     ...(serve && { files: serve }),
     metrics,
-    pressure,
     mcp: config.MCP,
     publicUrl: config.PUBLIC_URL,
   });
@@ -119,7 +115,7 @@ async function start(config: Config): Promise<void> {
     ...shared,
     token,
     storage,
-    health: { ready: () => checkDatabase(url).then(compareClocks), pressure, metrics },
+    health: { ready: () => checkDatabase(url).then(compareClocks), metrics },
     draining: draining.signal,
   });
   servers.push(dashboard);
@@ -131,10 +127,8 @@ async function start(config: Config): Promise<void> {
 
 async function limiterOf({ REDIS_URL: url }: Config, logger: FastifyBaseLogger): Promise<Limiter> {
   if (!url) return memoryLimiter();
-  const failures = everySecond((failed) =>
-    logger.warn({ failed }, 'the rate limit store failed; requests were counted in memory'),
-  );
-  const { limiter, close } = await redisLimiter(url, ({ message }) => failures.count(message));
+  const failures = countInLog(logger, 'the rate limit store failed; requests were counted in memory');
+  const { limiter, close } = await redisLimiter(url, ({ message: reason }) => failures.count({ reason }));
   onClose(close);
   return limiter;
 }

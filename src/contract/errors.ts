@@ -306,7 +306,7 @@ export const invalid = (path: string, message: string): ApiError => validationFa
 export const serviceUnavailable = (cause?: unknown): ApiError =>
   new ApiError('SERVICE_UNAVAILABLE', 'busy', { cause });
 
-export type RejectionReason = 'full' | 'waited' | 'gone' | 'process';
+export type RejectionReason = 'full' | 'waited' | 'gone';
 
 /** 503 for a request that was rejected for overload, or whose client disconnected. Counted, not logged one by one. */
 export class Rejection extends ApiError<'SERVICE_UNAVAILABLE'> {
@@ -323,7 +323,6 @@ export const REJECTIONS: Readonly<Record<RejectionReason, Rejection>> = {
   full: new Rejection('full'),
   waited: new Rejection('waited'),
   gone: new Rejection('gone'),
-  process: new Rejection('process'),
 };
 
 /** 503 for a write that may have been committed. */

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { MAX_HEADER_BYTES } from '../contract/fields.ts';
-import { everySecond } from './logging.ts';
+import { countInLog } from './logging.ts';
 
 /** Node's default of 511 resets connections in bursts. The kernel caps it (net.core.somaxconn). */
 const BACKLOG = 4_096;
@@ -30,10 +30,8 @@ export const connectionLimits = (requestTimeout = REQUEST_TIMEOUT_MS) => ({
 
 export function limitConnections({ server, log }: FastifyInstance): void {
   server.maxConnections = MAX_CONNECTIONS;
-  const closed = everySecond<'closed'>((counts) =>
-    log.warn(counts, 'too many connections: the newest were closed'),
-  );
-  server.on('drop', () => closed.count('closed'));
+  const { count } = countInLog(log, 'too many connections: the newest were closed');
+  server.on('drop', () => count({}));
   // Node drops the headers beyond this; one more than allowed lets server.ts see that there are too many.
   server.maxHeadersCount = MAX_HEADERS + 1;
 }

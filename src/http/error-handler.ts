@@ -13,7 +13,7 @@ import {
 } from '../contract/errors.ts';
 import { isCertainlyUndone, isDatabaseError, isSafeToRepeat, isTimeout, isTooLarge } from '../db/index.ts';
 import { commonHeaders, JSON_TYPE } from './headers.ts';
-import { everySecond, logFields } from './logging.ts';
+import { countInLog, logFields } from './logging.ts';
 import { fieldErrorsOf, ValidationError } from './validation.ts';
 
 declare module 'fastify' {
@@ -83,14 +83,12 @@ export const routeNotFound = ({ url }: FastifyRequest): ApiError =>
 export function handleErrors(app: FastifyInstance): void {
   app.decorateRequest('rejected', undefined);
   app.decorateRequest('timedOut', false);
-  const rejections = everySecond<RejectionReason>((rejected, organizationId) =>
-    app.log.warn({ organizationId, rejected }, 'requests were rejected'),
-  );
+  const rejections = countInLog(app.log, 'requests were rejected');
   app.addHook('onClose', async () => rejections.report());
   app.setErrorHandler((error: FastifyError, request, reply) => {
     if (error instanceof Rejection) {
       request.rejected = error.reason;
-      rejections.count(error.reason, logFields(request).organizationId);
+      rejections.count({ organizationId: logFields(request).organizationId, reason: error.reason });
       return sendError(reply, error);
     }
     const response = toApiError(error, request);

@@ -1,11 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { errorBody, serviceUnavailable } from '../contract/errors.ts';
-import type { Pressure } from './overload.ts';
 
 export type HealthOptions = {
   ready: () => Promise<unknown>;
-  pressure?: Pick<Pressure, 'isHigh'>;
   metrics: { text: () => Promise<string>; contentType: string };
   /** Aborted when the service begins to drain: `/readyz` then fails, while requests are still served. */
   draining?: AbortSignal | undefined;
@@ -31,34 +29,25 @@ export function watchClock(log: FastifyBaseLogger, report: (difference: number) 
 /** For operators. They need no token, and contain no data of organizations. */
 export const healthRoutes: FastifyPluginAsyncZod<HealthOptions> = async (
   app,
-  { ready, pressure, metrics, draining },
+  { ready, metrics, draining },
 ) => {
   // Called every few seconds: only errors are logged.
   const options = { schema: { hide: true }, logLevel: 'warn' } as const;
   app.get('/livez', options, (_request, reply) => reply.send({ status: 'alive' }));
 
-  let checking: Promise<unknown> | undefined;
+  const { status, headers } = UNAVAILABLE;
   let isLogged = false;
   app.get('/readyz', options, async (_request, reply) => {
-    const sendUnavailable = () => {
-      const { status, headers } = UNAVAILABLE;
-      return reply.code(status).headers(headers).send(errorBody(UNAVAILABLE));
-    };
-    // Not thrown, because thrown errors are logged. Requests get the same 503.
-    if (draining?.aborted || pressure?.isHigh()) return sendUnavailable();
     try {
-      checking ??= ready().finally(() => {
-        checking = undefined;
-      });
-      await checking;
-    } catch (error) {
+      await ready();
+      isLogged = false;
+      if (!draining?.aborted) return reply.send({ status: 'ready' });
+    } catch (err) {
       // One line for each outage: load balancers ask every second.
-      if (isLogged) return sendUnavailable();
+      if (!isLogged) app.log.error({ err }, 'the database is not ready');
       isLogged = true;
-      throw serviceUnavailable(error);
     }
-    isLogged = false;
-    return reply.send({ status: 'ready' });
+    return reply.code(status).headers(headers).send(errorBody(UNAVAILABLE));
   });
 
   app.get('/metrics', options, async (_request, reply) =>

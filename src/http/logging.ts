@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
 import pino from 'pino';
 import { isId, type OrganizationScope, sqlState, violatedConstraint } from '../db/index.ts';
 
@@ -38,26 +38,18 @@ export const createLogger = (level: string, destination?: pino.DestinationStream
     destination ?? pino.destination({ sync: false, minLength: 4_096, periodicFlush: 500 }),
   );
 
-/** Counts events that can happen thousands of times a second, and reports the counts of each owner once a second. */
-export function everySecond<Name extends string>(
-  write: (counts: Partial<Record<Name, number>>, owner: string | undefined) => void,
-) {
-  let owners = new Map<string | undefined, Partial<Record<Name, number>>>();
-  let timer: NodeJS.Timeout | undefined;
+/** For events of which there can be thousands a second: each kind is one line a second, with its count. */
+export function countInLog(log: FastifyBaseLogger, message: string) {
+  const counts = new Map<string, number>();
   function report(): void {
-    if (!timer) return;
-    clearTimeout(timer);
-    timer = undefined;
-    const counted = owners;
-    owners = new Map();
-    for (const [owner, counts] of counted) write(counts, owner);
+    for (const [fields, count] of counts) log.warn({ ...JSON.parse(fields), count }, message);
+    counts.clear();
   }
   return {
-    count(name: Name, owner?: string): void {
-      const counts: Partial<Record<Name, number>> = owners.get(owner) ?? {};
-      owners.set(owner, counts);
-      counts[name] = (counts[name] ?? 0) + 1;
-      timer ??= setTimeout(report, 1_000).unref();
+    count(fields: object): void {
+      if (counts.size === 0) setTimeout(report, 1_000).unref();
+      const kind = JSON.stringify(fields);
+      counts.set(kind, (counts.get(kind) ?? 0) + 1);
     },
     report,
   };

@@ -24,7 +24,7 @@ test.each([
 test('a connection beyond the maximum is closed and counted in the log; open connections still work', async () => {
   let closed = 0;
   const write = (line: string): void => {
-    closed += JSON.parse(line).closed;
+    closed += JSON.parse(line).count;
   };
   const { app, port } = await startServer({ logger: createLogger('warn', { write }) });
   app.server.maxConnections = 1;
