@@ -8,11 +8,8 @@ import {
   joinEmbeddedPostgres,
   MigrationError,
   migrateDatabase,
-  type OrganizationScope,
   openDatabase,
-  scopeTo,
 } from '../db/index.ts';
-import { allOrganizations, checkOrganization } from '../organizations/repository.ts';
 
 /** Wrong arguments of a command. Only the message is printed. */
 export class UsageError extends Error {}
@@ -64,29 +61,4 @@ async function joinDemo({ DATA_DIR }: Config): Promise<EmbeddedPostgres> {
       `DATABASE_URL is not set, and ${directory} is not the embedded database of a service. Set DATABASE_URL to the database of the service; its variables are not those of this shell.`,
     );
   return joinEmbeddedPostgres(directory);
-}
-
-/** @param needsOpen whether a closed organization is an error */
-export async function organizationOf(
-  db: Database,
-  wanted: string,
-  needsOpen: boolean,
-): Promise<OrganizationScope> {
-  const found = (await allOrganizations(db)).filter(({ id, name }) => id === wanted || name === wanted);
-  const [organization] = found;
-  if (!organization)
-    throw new UsageError(
-      `The organization ${JSON.stringify(wanted)} does not exist. \`npm run keys -- organizations\` lists them.`,
-    );
-  if (found.length > 1) throw new UsageError(`${found.length} organizations have this name. Use the id.`);
-  const scope = scopeTo(db, organization.id);
-  await checkOrganization(scope, needsOpen);
-  return scope;
-}
-
-/** Aborts on Ctrl-C or SIGTERM. */
-export function stopSignal(): AbortSignal {
-  const stop = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
-  return stop.signal;
 }
