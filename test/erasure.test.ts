@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { restoreCustomer } from '../src/customers/repository.ts';
-import { scopeTo } from '../src/db/index.ts';
+import { type OrganizationScope, scopeTo } from '../src/db/index.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { ORPHAN_AGE_MS, sweepFiles } from '../src/jobs/sweep-files.ts';
 import { eraseCustomer } from '../src/person/erase.ts';
@@ -17,8 +17,17 @@ import { countAtWork, hold } from './support/databases.ts';
 import { ownPool } from './support/instance.ts';
 import { operationsBy, populate, run } from './support/operations.ts';
 import { overlap } from './support/races.ts';
-import { attachment, conversation, customer, message, opportunity, quote } from './support/records.ts';
-import type { Agency } from './support/service.ts';
+import {
+  attachment,
+  contact,
+  conversation,
+  customer,
+  message,
+  opportunity,
+  quote,
+  web,
+} from './support/records.ts';
+import { type Agency, idsOf } from './support/service.ts';
 import { listen } from './support/socket.ts';
 import { hasWord, inDatabase, inFiles, postgresLog } from './support/words.ts';
 
@@ -33,7 +42,7 @@ const { service, dashboard } = useDashboard(() => ({ logger: createLogger('trace
 const WORD = 'zqxolvidada';
 const word = (place: string): string => `${WORD} ${place}`;
 
-const email = (identifierValue: string) => ({ identifierType: 'email', identifierValue });
+const email = (address: string) => contact('email', address);
 
 /** The fields of a new customer that take any text. */
 const { properties: ofCustomer = {} } =
@@ -53,8 +62,8 @@ async function createPerson(agency: Agency) {
       tags: [word('tag')],
       contacts: [
         email(`${WORD}@example.com`),
-        { identifierType: 'web', identifierValue: word('visitor') },
-        { identifierType: 'instagram', identifierValue: `${WORD}.instagram` },
+        web(word('visitor')),
+        contact('instagram', `${WORD}.instagram`),
       ],
     },
     { headers: { 'idempotency-key': 'the person' } },
@@ -70,30 +79,15 @@ async function createPerson(agency: Agency) {
   });
   const archivedLead = await opportunity(agency, { customerId, title: word('archived lead') });
   await dashboard.of(agency).delete(`/opportunities/${archivedLead.id}`);
-  const contact = word('thread contact');
-  const older = await conversation(agency, { contact, contactName: word('older name') });
-  const thread = await conversation(agency, {
-    contact,
-    contactName: word('thread name'),
-    customerId,
-    rotatedFrom: older.id,
-  });
+  const chat = { contact: word('thread contact'), contactName: word('thread name') };
+  const older = await conversation(agency, chat);
+  const thread = await conversation(agency, { ...chat, customerId, rotatedFrom: older.id });
   const unclaimed = await conversation(agency, { channel: 'email', contact: `${WORD}@example.com` });
-  for (const { id } of [older, thread])
-    await message(agency, id, {
-      content: word('message'),
-      senderName: word('sender'),
-      delivery: {
-        providerMessageId: word('provider id'),
-        templateName: word('template'),
-        status: 'read',
-      },
-    });
-  await message(agency, unclaimed.id, {
-    content: word('mail'),
-    senderName: word('mail sender'),
-    delivery: { externalId: word('external'), subject: word('subject') },
-  });
+  const texts = { content: word('message'), senderName: word('sender') };
+  const delivery = { providerMessageId: word('provider'), templateName: word('template'), status: 'read' };
+  for (const { id } of [older, thread]) await message(agency, id, { ...texts, delivery });
+  const mail = { externalId: word('external'), subject: word('subject') };
+  await message(agency, unclaimed.id, { ...texts, delivery: mail });
   const offer = await quote(agency, {
     opportunityId: lead.id,
     title: word('offer'),
@@ -106,14 +100,9 @@ async function createPerson(agency: Agency) {
   form.set('kind', word('kind'));
   form.set('file', new File([word('bytes')], word('file'), { type: 'text/plain' }));
   const upload = new Response(form);
-  await dashboard
-    .of(agency)
-    .post(`/quotes/${offer.id}/attachments`, Buffer.from(await upload.arrayBuffer()), {
-      headers: {
-        'content-type': String(upload.headers.get('content-type')),
-        'idempotency-key': 'the upload',
-      },
-    });
+  const headers = { 'content-type': String(upload.headers.get('content-type')), 'idempotency-key': 'upload' };
+  const bytes = Buffer.from(await upload.arrayBuffer());
+  await dashboard.of(agency).post(`/quotes/${offer.id}/attachments`, bytes, { headers });
   return { customerId, lead, older, thread, offer };
 }
 
@@ -163,15 +152,13 @@ test('after an erasure no table, file, log line or response has text of the pers
 
   const before = await inDatabase(service, WORD);
   const tables =
-    'customers conversations whatsapp_messages channel_messages opportunities quotes quote_attachments';
+    '{customers,conversations,whatsapp_messages,channel_messages,opportunities,quotes,quote_attachments}';
   const texts = await service.query<{ name: string }>(
     `select table_name || '.' || column_name as name from information_schema.columns
      where table_schema = 'public' and table_name = any($1) and (data_type in ('text', 'json') or udt_name = '_text')`,
-    [tables.split(' ')],
+    [tables],
   );
-  const withoutWord = texts
-    .map(({ name }) => name)
-    .filter((name) => !before.has(name) && !OF_THE_AGENCY.has(name));
+  const withoutWord = texts.filter(({ name }) => !before.has(name) && !OF_THE_AGENCY.has(name));
   expect(withoutWord, 'Let createPerson write a text into each').toEqual([]);
   expect(await inFiles(service.dataDir, WORD)).not.toEqual([]);
 
@@ -217,12 +204,9 @@ test('after an erasure no table, file, log line or response has text of the pers
   for (const list of ['customers', 'opportunities', 'conversations', 'quotes'])
     expect((await agency.get(`/v1/${list}?query=${WORD}`)).body.pagination.total, list).toBe(0);
 
-  const logged = lines.map((line) => JSON.parse(line));
-  for (const route of [
-    '/v1/customers',
-    '/dashboard/v1/organizations/:organizationId/customers/:customerId/erase',
-  ])
-    expect(logged).toContainEqual(expect.objectContaining({ method: 'POST', route }));
+  // Both APIs have logged.
+  for (const route of ['/v1/customers', '/customers/:customerId/erase'])
+    expect(lines.join('')).toContain(`${route}"`);
   expect(hasText(lines.join(''))).toBe(false);
   expect(hasText((await postgresLog(service)) ?? '')).toBe(false);
 
@@ -237,19 +221,13 @@ test('an erasure and an export leave another customer alone who shares an opport
   const eva = await customer(agency, { firstName: 'Vecina', contacts: [now] });
   const before = await conversation(agency, { channel: 'email', contact: 'now@example.com' });
   await message(agency, before.id, hers);
-  await agency.patch(`/v1/customers/${eva.id}`, {
-    contacts: [{ ...once, identifierValue: 'other@example.com' }],
-  });
+  await agency.patch(`/v1/customers/${eva.id}`, { contacts: [email('other@example.com')] });
   const ana = await customer(agency, { firstName: word('name'), contacts: [once] });
   // Each has a contact that the other had before.
   await agency.patch(`/v1/customers/${ana.id}`, { contacts: [now] });
   await agency.patch(`/v1/customers/${eva.id}`, { contacts: [once] });
-  const unclaimed = await conversation(agency, {
-    channel: 'email',
-    contact: 'once@example.com',
-    contactName: 'Vecina',
-    customerId: null,
-  });
+  const thread = { contactName: 'Vecina', customerId: null };
+  const unclaimed = await conversation(agency, { ...thread, channel: 'email', contact: 'once@example.com' });
   await message(agency, unclaimed.id, hers);
 
   const lead = await opportunity(agency, { customerId: ana.id, title: word('lead') });
@@ -259,11 +237,7 @@ test('an erasure and an export leave another customer alone who shares an opport
   const mine = await quote(agency, { opportunityId: lead.id, title: word('offer') });
   await attachment(agency, service.storage, mine.id, { fileName: word('file') });
   const older = await conversation(agency, { customerId: ana.id, contactName: word('thread') });
-  const newer = await conversation(agency, {
-    customerId: eva.id,
-    contactName: 'Vecina',
-    rotatedFrom: older.id,
-  });
+  const newer = await conversation(agency, { ...thread, customerId: eva.id, rotatedFrom: older.id });
   await writes(agency, older, 'message');
   await message(agency, newer.id, hers);
 
@@ -271,8 +245,8 @@ test('an erasure and an export leave another customer alone who shares an opport
   await agency.delete(`/v1/customers/${ana.id}`);
   await agency.patch(`/v1/customers/${eva.id}`, { contacts: [once, now] });
   for (const channel of ['email', 'web']) {
-    const thread = { channel, contact: 'now@example.com', contactName: 'Vecina', customerId: null };
-    await message(agency, (await conversation(agency, thread)).id, hers);
+    const { id } = await conversation(agency, { ...thread, channel, contact: 'now@example.com' });
+    await message(agency, id, hers);
   }
 
   /** Everything of the other customer. Whoever follows her chain hears of the erased messages in it. */
@@ -318,8 +292,8 @@ test('what arrives in the conversations of an erased person is erased by the nex
   const again = await erase(agency, ana);
   expect(again).toMatchObject({ status: 200, body: { erased: { messages: 1 } } });
   expect(await left(agency)).toEqual([]);
-  const changed = (await agency.get(`/v1/conversations?updatedSince=${now}`)).body.data;
-  expect(changed.map(({ id }: { id: string }) => id).sort()).toEqual([chat.id, other.id].sort());
+  const changed = await agency.get(`/v1/conversations?updatedSince=${now}`);
+  expect(idsOf(changed).sort()).toEqual([chat.id, other.id].sort());
 
   const threads = async () => (await dashboard.stored(agency)).conversations;
   const unchanged = await threads();
@@ -353,47 +327,38 @@ test('an erasure has a time limit of its own, above that of a statement', async 
   await service.query('drop function sleep cascade');
 });
 
-test('a customer that is erased while its restore waits stays archived', async () => {
+test('what waits for an erasure is rejected: a restore of the customer, and an opening of a quote', async () => {
   const agency = await service.agency();
   const { id } = await customer(agency);
-  await agency.delete(`/v1/customers/${id}`);
-  let restored: unknown;
-  await overlap(
-    service,
-    agency,
-    (scope) => eraseCustomer(scope, id),
-    async (scope) => {
-      restored = await restoreCustomer(scope, id).catch((error) => error);
-    },
-  );
-  expect(restored).toMatchObject({ code: 'CUSTOMER_ERASED' });
-  expect((await agency.get(`/v1/customers/${id}`)).status).toBe(404);
-});
-
-test('an opening of a quote that waits for the erasure of its customer is not counted', async () => {
-  const agency = await service.agency();
-  const { id: customerId } = await customer(agency);
-  const lead = await opportunity(agency, { customerId });
+  const lead = await opportunity(agency, { customerId: id });
   const offer = await quote(agency, { opportunityId: lead.id, status: 'published' });
-  let opened: unknown;
-  await overlap(
-    service,
-    agency,
-    (scope) => eraseCustomer(scope, customerId),
-    async (scope) => {
-      opened = await openQuote(scope, offer.id, new Date().toISOString()).catch((error) => error);
-    },
-  );
-  expect(opened).toMatchObject({ code: 'QUOTE_NOT_PUBLISHED' });
+  const archived = await customer(agency);
+  await agency.delete(`/v1/customers/${archived.id}`);
+  const waiting: [erased: string, code: string, write: (scope: OrganizationScope) => Promise<unknown>][] = [
+    [archived.id, 'CUSTOMER_ERASED', (scope) => restoreCustomer(scope, archived.id)],
+    [id, 'QUOTE_NOT_PUBLISHED', (scope) => openQuote(scope, offer.id, new Date().toISOString())],
+  ];
+  for (const [customerId, code, write] of waiting) {
+    let result: unknown;
+    await overlap(
+      service,
+      agency,
+      (scope) => eraseCustomer(scope, customerId),
+      async (scope) => {
+        result = await write(scope).catch((error) => error);
+      },
+    );
+    expect(result).toMatchObject({ code });
+  }
+  expect((await agency.get(`/v1/customers/${archived.id}`)).status).toBe(404);
 });
 
 test('an erasure that waited for a merge erases the customer that the person became', async () => {
   const agency = await service.agency();
   const [ana, eva] = [await customer(agency), await customer(agency, { firstName: word('name') })];
   const lead = await opportunity(agency, { customerId: ana.id, title: word('lead') });
-  const release = await hold(service.ownerUrl, 'select from opportunities where id = $1 for update', [
-    lead.id,
-  ]);
+  const locked = 'select from opportunities where id = $1 for update';
+  const release = await hold(service.ownerUrl, locked, [lead.id]);
   const waiting = (count: number) => expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(count);
   const merged = dashboard.of(agency).post(`/customers/${eva.id}/merge`, { from: ana.id });
   await waiting(1);
@@ -459,20 +424,13 @@ test('the list that docs/operating.md saves beside a backup has the ids of erase
   const [, script = ''] = /^node --input-type=module -e "\n([\s\S]+?)" <erased\.txt$/m.exec(manual) ?? [];
   const agency = await service.agency();
   const { customerId } = await createPerson(agency);
-  const [backup] = await service.query<{ row: unknown }>(
-    'select to_jsonb(c) as row from customers c where organization_id = $1 and id = $2',
-    [agency.id, customerId],
-  );
   await dashboard.of(agency).post(`/customers/${customerId}/erase`);
   expect(await service.query(query)).toContainEqual({ organization_id: agency.id, customer_id: customerId });
 
+  // As in the backup.
   await service.query('delete from erasures where customer_id = $1', [customerId]);
-  await service.query(
-    `update customers set (first_name, summary, archived_at) =
-       (select first_name, summary, archived_at from jsonb_populate_record(null::customers, $1)) where id = $2`,
-    [JSON.stringify(backup?.row), customerId],
-  );
-  expect((await agency.get(`/v1/customers/${customerId}`)).body.firstName).toBe(word('firstName'));
+  const restore = 'update customers set first_name = $2, archived_at = null where id = $1';
+  await service.query(restore, [customerId, word('firstName')]);
   const { origin } = await listen(dashboard);
   const running = promisify(execFile)(
     process.execPath,
@@ -482,5 +440,5 @@ test('the list that docs/operating.md saves beside a backup has the ids of erase
   running.child.stdin?.end(`${agency.id} ${customerId}\n${agency.id} ${randomUUID()}\n`);
   const { stdout } = await running;
   expect(stdout).toMatch(new RegExp(`^200 ${customerId}\\n404 `));
-  expect(hasText(JSON.stringify(await dashboard.stored(agency)))).toBe(false);
+  expect(await left(agency)).toEqual([]);
 });
