@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { mergeCustomer } from '../src/person/merge.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { findAllDrift, findDrift } from './support/drift.ts';
+import { failed, rejected } from './support/faults.ts';
 import { overlap } from './support/races.ts';
-import { conversation, customer, opportunity, quote } from './support/records.ts';
+import { conversation, customer, opportunity, quote, web } from './support/records.ts';
 import type { Agency } from './support/service.ts';
 
 /** Two customers who are one person become one customer. */
@@ -20,10 +21,8 @@ test('a merged customer is not found; the error names the customer of the last m
   const [first, second, last] = [await customer(agency), await customer(agency), await customer(agency)];
   await merge(agency, second, first);
   await merge(agency, last, second);
-  const notFound = {
-    code: 'CUSTOMER_NOT_FOUND',
-    message: expect.stringContaining(`merged into customer ${last.id}. Use that id.`),
-  };
+  const message = expect.stringContaining(`merged into customer ${last.id}. Use that id.`);
+  const notFound = { code: 'CUSTOMER_NOT_FOUND', message };
   for (const { id } of [first, second])
     for (const response of [
       await agency.get(`/v1/customers/${id}`),
@@ -55,7 +54,7 @@ describe.each(Object.entries(WRITES))(
   (_name, write) => {
     async function people(agency: Agency) {
       const first = await customer(agency);
-      const from = await customer(agency, { contacts: [{ identifierType: 'web', identifierValue: 'from' }] });
+      const from = await customer(agency, { contacts: [web('from')] });
       const into = await customer(agency);
       await merge(agency, from, first);
       return { first, from, into };
@@ -106,44 +105,29 @@ test('the id of a merged customer is accepted in PUT and PATCH while the survivo
   await agency.delete(`/v1/customers/${into.id}`);
   expect((await call.patch(path, { customerId: from.id })).body).toMatchObject({ customerId: into.id });
   const other = await opportunity(agency);
-  const rejected = await call.patch(`/opportunities/${other.id}`, { customerId: from.id });
-  expect([rejected.status, rejected.body.error.details[0].path]).toEqual([400, 'body.customerId']);
+  const named = await call.patch(`/opportunities/${other.id}`, { customerId: from.id });
+  expect(named).toMatchObject(rejected('body.customerId'));
 });
 
 test('the survivor keeps its fields, and gets those that it lacks, the tags, the contacts and a second summary', async () => {
   const agency = await service.agency();
-  const web = (identifierValue: string) => ({ identifierType: 'web', identifierValue });
-  const into = await customer(agency, {
-    firstName: 'Ana',
-    summary: 'a',
-    tags: ['x', 'y'],
-    contacts: [web('a')],
-  });
+  const mine = { firstName: 'Ana', summary: 'a', tags: ['x', 'y'] };
+  const into = await customer(agency, { ...mine, contacts: [web('a')] });
   const other = { firstName: 'Eva', lastName: 'Gil', city: 'Lima', summary: 'b', tags: ['y', 'z'] };
   const from = await customer(agency, { ...other, contacts: [web('b'), web('c')] });
   const { body } = await merge(agency, into, from);
-  expect(body).toMatchObject({
-    ...{
-      id: into.id,
-      firstName: 'Ana',
-      lastName: 'Gil',
-      displayName: 'Ana Gil',
-      city: 'Lima',
-      country: null,
-    },
-    ...{ summary: 'a\n\nb', tags: ['x', 'y', 'z'], contacts: [...into.contacts, ...from.contacts] },
-  });
-  expect(
-    (await agency.get(`/v1/customers?query=${from.contacts[1].identifierValue}`)).body.data,
-  ).toHaveLength(1);
-  expect((await dashboard.of(agency).get(`/customers/${from.id}`)).body).toMatchObject({
-    ...{ firstName: 'Eva', mergedInto: into.id, archivedAt: expect.any(String) },
-  });
+  const names = { firstName: 'Ana', lastName: 'Gil', displayName: 'Ana Gil' };
+  const rest = { city: 'Lima', country: null, summary: 'a\n\nb', tags: ['x', 'y', 'z'] };
+  const contacts = [...into.contacts, ...from.contacts];
+  expect(body).toMatchObject({ id: into.id, ...names, ...rest, contacts });
+  const found = await agency.get(`/v1/customers?query=${from.contacts[1].identifierValue}`);
+  expect(found.body.data).toHaveLength(1);
+  const kept = { firstName: 'Eva', mergedInto: into.id, archivedAt: expect.any(String) };
+  expect((await dashboard.of(agency).get(`/customers/${from.id}`)).body).toMatchObject(kept);
 });
 
 test('an archived twin is merged: contacts that the survivor has are left out, one that a third has is a conflict', async () => {
   const agency = await service.agency();
-  const web = (identifierValue: string) => ({ identifierType: 'web', identifierValue });
   const twin = await customer(agency, { contacts: [web('own'), web('shared')], summary: 'gemela' });
   const lead = await opportunity(agency, { customerId: twin.id });
   const lost = await opportunity(agency, { customerId: twin.id });
@@ -154,15 +138,14 @@ test('an archived twin is merged: contacts that the survivor has are left out, o
   const into = await customer(agency, { contacts: [web('shared')] });
   const third = await customer(agency, { contacts: [web('own')] });
   const before = await dashboard.stored(agency);
-  const details = [{ path: 'from.contacts[0]', customerId: third.id }];
-  expect(await merge(agency, into, twin)).toMatchObject({ status: 409, body: { error: { details } } });
+  const conflict = { path: 'from.contacts[0]', customerId: third.id };
+  const error = failed(409, 'CUSTOMER_CONTACT_CONFLICT', [conflict]);
+  expect(await merge(agency, into, twin)).toMatchObject(error);
   expect(await dashboard.stored(agency)).toEqual(before);
   await agency.patch(`/v1/customers/${third.id}`, { contacts: [web('other')] });
   const merged = await merge(agency, into, twin);
-  expect(merged.body).toMatchObject({
-    summary: 'gemela',
-    contacts: [into.contacts[0], { id: twin.contacts[0].id }],
-  });
+  const contacts = [into.contacts[0], { id: twin.contacts[0].id }];
+  expect(merged.body).toMatchObject({ summary: 'gemela', contacts });
   const { opportunities, quotes } = await dashboard.stored(agency);
   const tied = [opportunities, quotes].flat().map((row) => row as { id: string; customer_id: string });
   expect(tied.map((row) => [row.id, row.customer_id]).sort()).toEqual(
@@ -170,17 +153,13 @@ test('an archived twin is merged: contacts that the survivor has are left out, o
   );
   expect((await merge(agency, into, twin)).text).toBe(merged.text);
   for (const from of [into, third]) await dashboard.of(agency).post(`/customers/${from.id}/erase`);
+  const isGone = rejected(['body.from', 'must be a customer that was neither merged nor erased']);
   for (const from of [twin, third])
-    expect((await merge(agency, await customer(agency), from)).body.error.details).toEqual([
-      { path: 'body.from', message: 'must be a customer that was neither merged nor erased' },
-    ]);
+    expect(await merge(agency, await customer(agency), from)).toMatchObject(isGone);
   expect(await findDrift(service, agency)).toEqual([]);
 });
 
-const contacts = Array.from({ length: 50 }, () => ({
-  identifierType: 'web',
-  identifierValue: randomUUID(),
-}));
+const contacts = Array.from({ length: 50 }, () => web(randomUUID()));
 const tags = Array.from({ length: 100 }, (_, index) => `tag ${index}`);
 const summary = 'á'.repeat(100) + 'x'.repeat(49_898);
 
@@ -195,8 +174,8 @@ test.each([
     const [into, from] = [await customer(agency, full), await customer(agency, more)];
     await opportunity(agency, { customerId: from.id });
     const before = await dashboard.stored(agency);
-    const details = [{ path: 'body.from', message: expect.stringContaining(name) }];
-    expect(await merge(agency, into, from)).toMatchObject({ status: 400, body: { error: { details } } });
+    const error = rejected(['body.from', expect.stringContaining(name)]);
+    expect(await merge(agency, into, from)).toMatchObject(error);
     expect(await dashboard.stored(agency)).toEqual(before);
     await agency.patch(`/v1/customers/${into.id}`, less);
     expect((await merge(agency, into, from)).status).toBe(200);
