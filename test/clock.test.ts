@@ -4,9 +4,10 @@ import { watchClock } from '../src/http/health.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { purgeProducts } from '../src/jobs/purge.ts';
 import { buildDashboard, useDashboard } from './support/dashboard.ts';
-import { BELOW, OPERATIONS, populate, recordsOf, requestOf, send } from './support/operations.ts';
+import { ownLog } from './support/instance.ts';
+import { BELOW, operationsBy, populate, requestOf, send } from './support/operations.ts';
 import { attachment, conversation, message, product, quote } from './support/records.ts';
-import { type Agency, type Reply, startService } from './support/service.ts';
+import { type Agency, idsOf, startService } from './support/service.ts';
 
 /** Stored timestamps are compared with the database's clock alone, whatever that of the service says. */
 
@@ -46,7 +47,6 @@ describe.each([
 
   test('a follower that keeps Date, of a page with or without records, misses no conversation', async () => {
     const list = (query = '') => agency.get(`/v1/conversations?limit=100${query}`);
-    const idsOf = ({ body }: Reply) => body.data.map(({ id }: { id: string }) => id);
     let kept = (await list()).headers.date ?? '';
     for (let round = 0; round < 2; round += 1) {
       expect(await fromNow(kept)).toBeLessThan(CLOSE);
@@ -69,10 +69,8 @@ describe.each([
   test('products are purged, and restored, after 30 days of the database', async () => {
     const archive = async (minutes: number) => {
       const { id } = await product(agency);
-      await service.query(
-        `update products set archived_at = now() - interval '720 hours' + $2 * interval '1 minute' where id = $1`,
-        [id, minutes],
-      );
+      const at = `now() - interval '720 hours' + $2 * interval '1 minute'`;
+      await service.query(`update products set archived_at = ${at} where id = $1`, [id, minutes]);
       return id;
     };
     const [kept, due] = [await archive(30), await archive(-30)];
@@ -84,25 +82,23 @@ describe.each([
   });
 
   test('keys end by the clock of the database', async () => {
-    const issue = (expiresAt: string) => dashboard.of(agency).post('/api-keys', { name: 'one', expiresAt });
+    const { post } = dashboard.of(agency);
+    const issue = (expiresAt: string) => post('/api-keys', { name: 'one', expiresAt });
     const now = await databaseNow(service.db);
     expect((await issue(isoAt(now - MINUTE))).status).toBe(400);
     const issued = (await issue(isoAt(now + 30 * MINUTE))).body;
     expect((await service.client(issued.key).get('/v1/team')).status).toBe(200);
-    const rotated = await dashboard
-      .of(agency)
-      .post(`/api-keys/${issued.id}/rotate`, { overlapSeconds: 1_800 });
-    expect(await fromNow(isoAt(Date.parse(rotated.body.expiresAt) - 30 * MINUTE))).toBeLessThan(CLOSE);
-    expect((await service.client(rotated.body.key).get('/v1/team')).status).toBe(200);
+    const rotated = (await post(`/api-keys/${issued.id}/rotate`, { overlapSeconds: 1_800 })).body;
+    expect(await fromNow(isoAt(Date.parse(rotated.expiresAt) - 30 * MINUTE))).toBeLessThan(CLOSE);
+    expect((await service.client(rotated.key).get('/v1/team')).status).toBe(200);
   });
 
   test('openings without a timestamp, and deletions, are of now by the clock of the database', async () => {
     const call = dashboard.of(agency);
     const { id } = await quote(agency, { status: 'published' });
     const json = { headers: { 'content-type': 'application/json' } };
-    expect(
-      await fromNow((await call.post(`/quotes/${id}/opens`, undefined, json)).body.lastOpenedAt),
-    ).toBeLessThan(CLOSE);
+    const opened = await call.post(`/quotes/${id}/opens`, undefined, json);
+    expect(await fromNow(opened.body.lastOpenedAt)).toBeLessThan(CLOSE);
     const { stored } = await attachment(agency, service.storage, id);
     const deleted = await call.delete(`/quotes/${id}/attachments/${stored.id}`);
     expect(await fromNow(deleted.body.deletedAt)).toBeLessThan(CLOSE);
@@ -110,14 +106,12 @@ describe.each([
 });
 
 test('a difference of the clocks is reported at each check, and logged once until it ends', () => {
-  const lines: string[] = [];
+  const { logger, lines } = ownLog('warn');
   const reported: number[] = [];
-  const compare = watchClock(createLogger('warn', { write: (line) => lines.push(line) }), (difference) =>
-    reported.push(difference),
-  );
+  const compare = watchClock(logger, (difference) => reported.push(difference));
   for (const difference of [4, -6, -6, 0, 6]) compare(difference);
   expect(reported).toEqual([4, -6, -6, 0, 6]);
-  expect(lines.map((line) => JSON.parse(line).difference)).toEqual([-6, 6]);
+  expect(lines.map(({ difference }) => difference)).toEqual([-6, 6]);
 });
 
 test('a process that runs for 26 hours answers as it did at its start: createdAt of now, links, lists', async () => {
@@ -128,20 +122,16 @@ test('a process that runs for 26 hours answers as it did at its start: createdAt
   const has = await populate({ agency, service: old });
   const world = { agency, service: old, dashboard: oldDashboard };
   setClock(0);
-  for (const name of Object.keys(OPERATIONS).filter((each) => each.startsWith('GET '))) {
+  for (const name of operationsBy('GET')) {
     const { status, body } = await send(world, await requestOf(name, has));
     expect([name, status], JSON.stringify(body)).toEqual([name, 200]);
   }
   const createdAt = isoAt(Date.now());
   const unique = { createdAt, key: newId(), userId: newId() };
-  for (const name of Object.keys(OPERATIONS).filter((each) => each.startsWith(`PUT ${BELOW}`))) {
+  for (const name of operationsBy('PUT').filter((each) => each.includes(BELOW))) {
     const sent = await requestOf(name, has, { [/\{(\w+)\}$/.exec(name)?.[1] ?? '']: newId() });
     const { status, body } = await send(world, { ...sent, body: { ...sent.body, ...unique } });
-    expect([name, status, body.createdAt], `${recordsOf(name)} ${JSON.stringify(body)}`).toEqual([
-      name,
-      201,
-      createdAt,
-    ]);
+    expect([name, status, body.createdAt], JSON.stringify(body)).toEqual([name, 201, createdAt]);
   }
   const [{ url }] = (await agency.get(`/v1/quotes/${has.quoteId}/attachments`)).body.data;
   expect((await old.app.inject(new URL(url).pathname)).statusCode).toBe(200);

@@ -1,11 +1,20 @@
 import { expect, test } from 'vitest';
 import { TOKEN, useDashboard } from './support/dashboard.ts';
-import { attachment, conversation, customer, message, opportunity, quote } from './support/records.ts';
+import {
+  attachment,
+  contact,
+  conversation,
+  customer,
+  message,
+  opportunity,
+  quote,
+} from './support/records.ts';
+import { idsOf } from './support/service.ts';
 import { listen } from './support/socket.ts';
 
 const { service, dashboard } = useDashboard();
 
-const CONTACT = { identifierType: 'email', identifierValue: 'ana@example.com' };
+const CONTACT = contact('email', 'ana@example.com');
 
 test('an export has every record of the customer, archived ones and conversations by contact too', async () => {
   const agency = await service.agency();
@@ -13,11 +22,8 @@ test('an export has every record of the customer, archived ones and conversation
   const ana = await customer(agency, { firstName: 'Ana', contacts: [CONTACT] });
   // The dashboard chooses the id, and can choose the lowest.
   const lowest = '00000000-0000-0000-0000-000000000000';
-  const lead = await opportunity(
-    agency,
-    { customerId: ana.id, title: 'Cartagena', temperature: 'hot' },
-    lowest,
-  );
+  const sale = { customerId: ana.id, title: 'Cartagena', temperature: 'hot' };
+  const lead = await opportunity(agency, sale, lowest);
   const past = await opportunity(agency, { customerId: ana.id, title: 'Oaxaca' });
   await call.delete(`/opportunities/${past.id}`);
   const offer = await quote(agency, { opportunityId: lead.id, title: 'Seis noches' });
@@ -93,7 +99,7 @@ test('an export has every opportunity, conversation and message once, and messag
     [messages, 1_000],
   ]) {
     expect(list).toHaveLength(count);
-    expect(new Set(list.map((record: { id: string }) => record.id)).size).toBe(count);
+    expect(new Set(idsOf({ body: { data: list } })).size).toBe(count);
   }
   const contents = messages.map(({ content }: { content: string }) => Number(content));
   expect(contents).toEqual(contents.toSorted((one: number, other: number) => one - other));
