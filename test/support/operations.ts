@@ -173,7 +173,7 @@ const operationAt = (method: string, path: string): string | undefined =>
 export const below = (path: string): string => path.replace(/^\/v1/, BELOW);
 
 /** The path of the operation without the id of a record at its end. */
-export const recordsOf = (name: string): string => pathOf(name).replace(/\/\{\w+\}$/, '');
+const recordsOf = (name: string): string => pathOf(name).replace(/\/\{\w+\}$/, '');
 
 /** What does not follow from the documents. */
 const SPECIAL_REQUESTS: Record<string, Operation> = {
