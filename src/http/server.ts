@@ -32,6 +32,11 @@ function requestId(raw: Pick<IncomingMessage, 'headers'>): string {
   return typeof sent === 'string' && CLIENT_REQUEST_ID.test(sent) ? sent : randomUUID();
 }
 
+/** In place of Fastify's own compilers, which load Ajv: 16 MiB, and a twentieth of the start. */
+function replaced(): never {
+  throw new Error('`createHttpServer` sets the compilers.');
+}
+
 export function createHttpServer(options: HttpServerOptions) {
   const { logger, trustProxy = false, metrics, requestTimeout, drainMs } = options;
   const app = fastify({
@@ -45,6 +50,7 @@ export function createHttpServer(options: HttpServerOptions) {
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
     frameworkErrors: sendFrameworkError,
     clientErrorHandler: (error, socket) => sendClientError(error, socket, randomUUID(), logger),
+    schemaController: { compilersFactory: { buildValidator: replaced, buildSerializer: replaced } },
   }).withTypeProvider<ZodTypeProvider>();
 
   app.setValidatorCompiler(validatorCompiler);
