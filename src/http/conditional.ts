@@ -52,17 +52,17 @@ const noMatch = (ifMatch: string): ApiError =>
  * @throws PRECONDITION_FAILED
  */
 export function ifMatch<Result>(
-  request: FastifyRequest,
+  { headers: { 'if-match': named }, scope }: FastifyRequest,
   lock: Get<unknown>,
   id: string,
   work: (scope: OrganizationScope, id: string) => Promise<Result>,
+  needsTransaction = named !== undefined,
 ): Promise<Result> {
-  const named = request.headers['if-match'];
-  if (named === undefined) return work(request.scope, id);
-  return inTransaction(request.scope, async (scope) => {
-    if (!namesTag(named, entityTag(await lock(scope, id)))) throw noMatch(named);
-    return work(scope, id);
-  });
+  const checked = async (within: OrganizationScope): Promise<Result> => {
+    if (named !== undefined && !namesTag(named, entityTag(await lock(within, id)))) throw noMatch(named);
+    return work(within, id);
+  };
+  return needsTransaction ? inTransaction(scope, checked) : checked(scope);
 }
 
 /**
@@ -72,32 +72,27 @@ export function ifMatch<Result>(
  * @throws PRECONDITION_FAILED
  */
 export async function putIfMatch<T>(
-  { headers, scope, routeOptions }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
   lock: Get<T>,
   id: string,
   work: (scope: OrganizationScope, id: string) => Promise<Put<T>>,
 ): Promise<Json<T>> {
-  const named = headers['if-match'];
-  const mustCreate = headers['if-none-match'] === '*';
-  /** A 404 that the route declares is of another record, such as the conversation of a message. */
-  const isNew = (error: unknown): boolean =>
-    error instanceof ApiError &&
-    error.status === 404 &&
-    !routeOptions.config.errorCodes?.includes(error.code);
-  const checked = async (within: OrganizationScope): Promise<Put<T>> => {
-    if (named !== undefined) {
-      const stored = await lock(within, id).catch((error) => {
-        throw isNew(error) ? noMatch(named) : error;
-      });
-      if (!namesTag(named, entityTag(stored))) throw noMatch(named);
-    }
-    const put = await work(within, id);
-    if (mustCreate && !put.created) throw new ApiError('PRECONDITION_FAILED', 'exists');
-    return put;
+  const { 'if-match': named, 'if-none-match': none } = request.headers;
+  const { errorCodes = [] } = request.routeOptions.config;
+  const lockStored: Get<T> = (scope, id) =>
+    lock(scope, id).catch((error) => {
+      // A 404 that the route declares is of another record, such as the conversation of a message.
+      const isNew = error instanceof ApiError && error.status === 404 && !errorCodes.includes(error.code);
+      throw isNew ? noMatch(String(named)) : error;
+    });
+  const put = async (scope: OrganizationScope): Promise<Put<T>> => {
+    const done = await work(scope, id);
+    if (none === '*' && !done.created) throw new ApiError('PRECONDITION_FAILED', 'exists');
+    return done;
   };
-  const isConditional = named !== undefined || mustCreate;
-  const { created, body } = await (isConditional ? inTransaction(scope, checked) : work(scope, id));
+  const isConditional = named !== undefined || none === '*';
+  const { created, body } = await ifMatch(request, lockStored, id, put, isConditional);
   reply.code(created ? 201 : 200);
   return body;
 }

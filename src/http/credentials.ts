@@ -3,15 +3,9 @@ const BEARER = /^bearer +/i;
 
 /** Null if the header was sent twice with different values. Node itself takes the first. */
 function onlyValue(rawHeaders: readonly string[], wanted: string): string | undefined | null {
-  let found: string | undefined;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index];
-    if (name?.length !== wanted.length || name.toLowerCase() !== wanted) continue;
-    const value = rawHeaders[index + 1];
-    if (found !== undefined && found !== value) return null;
-    found = value;
-  }
-  return found;
+  const values = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === wanted);
+  const [value, other] = new Set(values);
+  return other === undefined ? value : null;
 }
 
 export function presentedToken(rawHeaders: readonly string[]): string | undefined | null {
