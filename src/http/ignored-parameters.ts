@@ -14,13 +14,28 @@ const MAX_NAMES = 20;
 const MAX_NAME_LENGTH = 100;
 const STRICT = /(?:^|[,;\s])handling\s*=\s*"?strict"?(?:$|[,;\s])/i;
 
-function unwrapped(schema: unknown): z.ZodObject | z.ZodArray | undefined {
-  if (schema instanceof z.ZodObject || schema instanceof z.ZodArray) return schema;
-  if (schema instanceof z.ZodPipe) return unwrapped(schema.in) ?? unwrapped(schema.out);
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
-    return unwrapped(schema.unwrap());
-  }
-  return undefined;
+/** The fields of an object, or the schema of the entries of a list. */
+type Parts = { shape?: z.core.$ZodShape; element?: unknown };
+
+/** zod's `instanceof` takes a microsecond. */
+const cached = new WeakMap<object, Parts>();
+
+function partsOf(schema: unknown): Parts {
+  if (typeof schema !== 'object' || schema === null) return {};
+  const known = cached.get(schema);
+  if (known) return known;
+  let parts: Parts = {};
+  if (schema instanceof z.ZodObject) parts = { shape: schema.shape };
+  else if (schema instanceof z.ZodArray) parts = { element: schema.element };
+  else if (schema instanceof z.ZodPipe) parts = { ...partsOf(schema.in), ...partsOf(schema.out) };
+  else if (
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodDefault
+  )
+    parts = partsOf(schema.unwrap());
+  cached.set(schema, parts);
+  return parts;
 }
 
 type Unknown = { path: string; name: string; names: string[]; isInResponse: boolean };
@@ -32,25 +47,24 @@ function* unknownNames(
   path: string,
   responseSchema?: unknown,
 ): Generator<Unknown> {
-  const [schema, response] = [unwrapped(requestSchema), unwrapped(responseSchema)];
-  if (schema instanceof z.ZodArray && Array.isArray(value)) {
-    const inResponse = response instanceof z.ZodArray ? response.element : undefined;
+  if (typeof value !== 'object' || value === null) return;
+  const [known, response] = [partsOf(requestSchema), partsOf(responseSchema)];
+  if (Array.isArray(value)) {
+    if (known.element === undefined) return;
     for (const [index, entry] of value.entries())
-      yield* unknownNames(entry, schema.element, `${path}[${index}]`, inResponse);
+      yield* unknownNames(entry, known.element, `${path}[${index}]`, response.element);
+    return;
   }
-  if (!(schema instanceof z.ZodObject) || typeof value !== 'object' || Array.isArray(value)) return;
-  const inResponse = response instanceof z.ZodObject ? response.shape : {};
+  const { shape } = known;
+  if (!shape) return;
   for (const name in value) {
     const at = path === '' ? name : `${path}.${name}`;
-    if (Object.hasOwn(schema.shape, name))
-      yield* unknownNames(Reflect.get(value, name), schema.shape[name], at, inResponse[name]);
-    else
-      yield {
-        path: at,
-        name,
-        names: Object.keys(schema.shape),
-        isInResponse: Object.hasOwn(inResponse, name),
-      };
+    if (Object.hasOwn(shape, name))
+      yield* unknownNames(Reflect.get(value, name), shape[name], at, response.shape?.[name]);
+    else {
+      const isInResponse = Object.hasOwn(response.shape ?? {}, name);
+      yield { path: at, name, names: Object.keys(shape), isInResponse };
+    }
   }
 }
 
