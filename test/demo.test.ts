@@ -1,19 +1,15 @@
 import { execFile } from 'node:child_process';
-import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadDemo } from '../demo/load.ts';
 import { hashKey } from '../src/api-keys/api-key.ts';
 import { issueApiKey } from '../src/api-keys/repository.ts';
 import { parseJson, scopeTo } from '../src/db/index.ts';
 import type { FileStorage } from '../src/files/storage.ts';
-import { PUBLIC, SCHEMAS } from './support/contract.ts';
+import { PUBLIC } from './support/contract.ts';
 import { findDrift } from './support/drift.ts';
 import { PROGRAM } from './support/process.ts';
 import { type Client, type Service, startService } from './support/service.ts';
-
-type Row = Record<string, unknown>;
 
 const TABLES = [
   'organizations',
@@ -39,28 +35,14 @@ async function counts({ query }: Service): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ name, count }) => [name, count]));
 }
 
-async function readAll(client: Client, path: string): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (let total = 1; rows.length < total; ) {
-    const separator = path.includes('?') ? '&' : '?';
-    const { body } = await client.get(`${path}${separator}limit=100&offset=${rows.length}`);
-    rows.push(...body.data);
-    total = body.pagination.total;
-  }
-  return rows;
-}
-
-const distinct = (rows: readonly Row[], field: string): unknown[] =>
-  [...new Set(rows.map((row) => row[field]))].sort();
-
-/** Lists of /v1, with their schemas and numbers of records. */
+/** Lists of /v1, with their numbers of records. */
 const LISTS = {
-  '/v1/catalog/products': ['CatalogProduct', 60],
-  '/v1/customers': ['Customer', 400],
-  '/v1/team': ['TeamMember', 8],
-  '/v1/opportunities': ['Opportunity', 180],
-  '/v1/quotes': ['Quote', 150],
-} as const;
+  '/v1/catalog/products': 60,
+  '/v1/customers': 400,
+  '/v1/team': 8,
+  '/v1/opportunities': 180,
+  '/v1/quotes': 150,
+};
 
 let first: Service;
 let second: Service;
@@ -74,34 +56,29 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([first?.close(), second?.close()]));
 
-test('the agency has every value of every enum and boolean, the records of the documented examples, and activity in the last week', async () => {
-  for (const [path, [name, count]] of Object.entries(LISTS)) {
-    const rows = await readAll(client, path);
-    expect(rows, path).toHaveLength(count);
-    for (const [field, schema] of Object.entries(SCHEMAS[name]?.properties ?? {})) {
-      const isBoolean = [schema.type].flat().includes('boolean');
-      const values = isBoolean ? [false, true] : schema.enum;
-      if (Array.isArray(values)) expect(distinct(rows, field), field).toEqual([...values].sort());
-    }
-  }
+test('the demo has the records of the documented examples, and activity in the last week', async () => {
   for (const [path, { get }] of Object.entries(PUBLIC.paths)) {
     if (!get || !path.includes('{')) continue;
     const { example } = get.parameters?.find((parameter) => parameter.in === 'path') ?? {};
     expect((await client.get(path.replace(/\{\w+\}/, String(example)))).status, path).toBe(200);
   }
   const weekAgo = new Date(Date.now() - 7 * 86_400_000).toISOString();
-  for (const list of ['conversations', 'opportunities', 'quotes'])
-    expect((await readAll(client, `/v1/${list}?updatedSince=${weekAgo}`)).length, list).toBeGreaterThan(1);
+  for (const list of ['conversations', 'opportunities', 'quotes']) {
+    const { pagination } = (await client.get(`/v1/${list}?updatedSince=${weekAgo}`)).body;
+    expect(pagination.total, list).toBeGreaterThan(1);
+  }
 });
 
 describe('loading', () => {
-  test('happens once: the next start changes nothing and returns the key, whose file only its owner can read', async () => {
+  test('happens once: the next start changes nothing, and returns the key unless it was revoked', async () => {
     const before = await counts(first);
+    const setRevoked = (value: string) =>
+      first.query(`update api_keys set revoked_at = ${value} where hash = decode($1, 'hex')`, [hashKey(key)]);
     expect(await loadDemo(first)).toBe(key);
+    await setRevoked('now()');
+    expect(await loadDemo(first)).toBeUndefined();
+    await setRevoked('null');
     expect(await counts(first)).toEqual(before);
-    const path = join(first.dataDir, 'demo-key');
-    expect(await readFile(path, 'utf8')).toBe(`${key}\n`);
-    expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
   test('that is interrupted leaves nothing, and the next one loads everything', async () => {
@@ -123,22 +100,6 @@ describe('loading', () => {
     expect((await second.client(again ?? '').get('/v1/team')).body.pagination.total).toBe(8);
     expect(await counts(second)).toEqual(await counts(first));
   });
-
-  test('does not return a revoked key', async () => {
-    const setRevoked = (value: string) =>
-      first.query(`update api_keys set revoked_at = ${value} where hash = decode($1, 'hex')`, [hashKey(key)]);
-    await setRevoked('now()');
-    expect(await loadDemo(first)).toBeUndefined();
-    await setRevoked('null');
-  });
-
-  test('changes nothing in a database that has an organization', async () => {
-    const service = await startService();
-    onTestFinished(service.close);
-    await service.agency('Somebody');
-    expect(await loadDemo(service)).toBeUndefined();
-    expect(await counts(service)).toMatchObject({ organizations: 1, products: 0 });
-  });
 });
 
 test('npm run demo creates another organization with the records of the demo, beside any others', async () => {
@@ -151,7 +112,7 @@ test('npm run demo creates another organization with the records of the demo, be
   const id = /^Organization: (\S+)\n$/.exec(stdout)?.[1] ?? '';
   const issued = await issueApiKey(scopeTo(second.db, id), { name: 'Another' });
   const another = second.client(parseJson(issued).key);
-  for (const [path, [, count]] of Object.entries(LISTS))
+  for (const [path, count] of Object.entries(LISTS))
     expect((await another.get(path)).body.pagination.total, path).toBe(count);
   expect(await counts(second)).toMatchObject({ organizations: Number(before.organizations) + 1 });
   expect(await findDrift(second, { id })).toEqual([]);

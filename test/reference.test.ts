@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { describeApi } from '../src/openapi/document.ts';
 import { CHAPTERS } from '../src/reference/guide.ts';
 import { describedApp } from '../tools/generated-documents.ts';
 import { documentAt, README } from './support/documents.ts';
@@ -102,19 +101,4 @@ test('the reference page loads only its own script, sends nothing to other serve
     agent: { disabled: true },
     mcp: { disabled: true },
   });
-});
-
-test('the tools are built after the start, not within a request', async () => {
-  let built = 0;
-  const other = await describedApp(undefined, (...api) => {
-    const document = describeApi(...api);
-    return () => {
-      built += 1;
-      return document();
-    };
-  });
-  expect(built).toBe(0);
-  await other.listen();
-  await expect.poll(() => built).toBe(1);
-  await other.close();
 });
