@@ -35,12 +35,11 @@ export type JobsOptions = Omit<Parameters<Job['run']>[0], 'signal'> & {
   metrics: Pick<Metrics, 'jobDone' | 'jobFailed'>;
   jobs?: Record<string, Job>;
   firstRun?: number;
-  hour?: number;
 };
 
 /** A failed job is logged, and retried after an hour at most. `stop` lets each job finish its current batch. */
 export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
-  const { url, metrics, jobs = JOBS, firstRun = FIRST_RUN_MS, hour = HOUR_MS, ...context } = options;
+  const { url, metrics, jobs = JOBS, firstRun = FIRST_RUN_MS, ...context } = options;
   const stopping = new AbortController();
   const loops = Object.entries(jobs).map(async ([name, { lock, every, run }]) => {
     const work = (signal: AbortSignal): ReturnType<Job['run']> => run({ ...context, signal });
@@ -52,7 +51,7 @@ export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
       } catch (error) {
         context.logger.error({ err: error, job: name }, 'a job failed');
         metrics.jobFailed();
-        wait = Math.min(every, hour);
+        wait = Math.min(every, HOUR_MS);
       }
     }
   });

@@ -7,9 +7,7 @@ import { useService } from '../support/service.ts';
 
 const service = useService();
 const LOCK = 1;
-const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** An hour takes a millisecond. */
 function schedule(jobs: Record<string, Job>) {
   const { logger, lines } = ownLog();
   let failed = 0;
@@ -24,7 +22,6 @@ function schedule(jobs: Record<string, Job>) {
     logger,
     jobs,
     firstRun: 0,
-    hour: 1,
   });
   return { stop, lines, failed: () => failed };
 }
@@ -43,27 +40,6 @@ test('a job is repeated, also after a failure, which is logged and counted', asy
   expect(lines).toMatchObject([
     { msg: 'a job failed', job: 'purge', err: { message: 'the database restarts' } },
   ]);
-});
-
-test('a daily job that failed is retried after an hour, and then runs daily again', async () => {
-  let runs = 0;
-  const daily = async () => {
-    runs += 1;
-    if (runs === 1) throw new Error('the database restarts');
-    return {};
-  };
-  let others = 0;
-  const often = async () => {
-    if (runs >= 2) others += 1;
-    return {};
-  };
-  const { stop } = schedule({
-    daily: { lock: LOCK, every: DAY_MS, run: daily },
-    often: { lock: LOCK + 1, every: 1, run: often },
-  });
-  await expect.poll(() => others).toBeGreaterThanOrEqual(20);
-  await stop();
-  expect(runs).toBe(2);
 });
 
 test('stop waits until a run has finished its batch', async () => {

@@ -18,6 +18,7 @@ import type { Dashboard } from './dashboard.ts';
 import { recordId } from './dataset.ts';
 import {
   attachment,
+  contact,
   conversation,
   customer,
   type Fields,
@@ -28,6 +29,7 @@ import {
   product,
   quote,
   stage,
+  web,
 } from './records.ts';
 import type { Agency, Reply, Service } from './service.ts';
 import { type Kinds, madeOf, samplesWith } from './values.ts';
@@ -48,18 +50,17 @@ export const pathOf = (name: string): string => name.slice(name.indexOf(' ') + 1
 export type World = { service: Service; dashboard: Dashboard; agency: Agency };
 
 /** The contact of the customer of every populated organization. */
-const CONTACT = { identifierType: 'whatsapp', identifierValue: '+525512345670' };
+const CONTACT = contact('whatsapp', '+525512345670');
 
 const minute = (count: number): string => new Date(Date.UTC(2026, 9, 1, 0, count)).toISOString();
 
 /** Fills the tables of an erasure: an erased customer, with a file that is still to be deleted from the storage. */
-async function eraseWithFile({ agency, service }: Omit<World, 'dashboard'>): Promise<void> {
+async function eraseWithFile(agency: Agency, { storage }: Service): Promise<void> {
   const { id: customerId } = await customer(agency);
-  const { id: opportunityId } = await opportunity(agency, { customerId });
-  const { id: quoteId } = await quote(agency, { opportunityId });
-  await attachment(agency, service.storage, quoteId);
-  await quoteRecord.archive(agency.scope, quoteId);
-  await opportunityRecord.archive(agency.scope, opportunityId);
+  const offer = await quote(agency, { customerId });
+  await attachment(agency, storage, offer.id);
+  await quoteRecord.archive(agency.scope, offer.id);
+  await opportunityRecord.archive(agency.scope, offer.opportunityId);
   await eraseCustomer(agency.scope, customerId);
 }
 
@@ -87,19 +88,18 @@ export async function populate(
   );
   const archivedProduct = await product(agency, { title: `Archivado ${word}` });
   await agency.delete(`/v1/catalog/products/${archivedProduct.id}`);
-  const {
-    id: customerId,
-    contacts: [{ id: contactId }],
-  } = await customer(agency, {
+  const number = `+5255${12_345_670 + 100 * index}`;
+  const ana = await customer(agency, {
     firstName: 'Ana',
     lastName: word,
     tags: [`vip ${word}`],
-    contacts: [{ ...CONTACT, identifierValue: `+5255${12_345_670 + 100 * index}` }],
+    contacts: [{ ...CONTACT, identifierValue: number }],
   });
+  const customerId: string = ana.id;
   const archivedCustomer = await customer(agency, { firstName: `Adiós ${word}` });
   await agency.delete(`/v1/customers/${archivedCustomer.id}`);
   const twin = await customer(agency, { firstName: `Gemela ${word}` });
-  await eraseWithFile({ agency, service });
+  await eraseWithFile(agency, service);
 
   const stageKey = `negotiation ${agency.id} ${index}`;
   const column = await stage(agency, { key: stageKey, name: `Nuevo ${word}` }, same.pipelineStageId);
@@ -111,18 +111,20 @@ export async function populate(
   const next = { contactName: `Ana ${word}`, customerId, rotatedFrom: older.id };
   const newer = await conversation(agency, next, same.conversationId);
   await message(agency, older.id, { content: `Hola ${word}`, createdAt: minute(index) });
-  const answer = { content: `Buenas ${word}`, createdAt: minute(60 + index) };
   const providerMessageId = same.providerMessageId ?? `wamid.${newId()}`;
-  const delivery = { providerMessageId };
-  const reply = await message(agency, newer.id, { ...answer, delivery }, same.messageId);
-  const published = { opportunityId: trip.id, title: `Oferta ${word}`, customerId, status: 'published' };
+  const answer = {
+    content: `Buenas ${word}`,
+    createdAt: minute(60 + index),
+    delivery: { providerMessageId },
+  };
+  const reply = await message(agency, newer.id, answer, same.messageId);
+  const published = { opportunityId: trip.id, title: `Oferta ${word}`, status: 'published' };
   const offer = await quote(agency, published, same.quoteId);
-  const file = await attachment(agency, service.storage, offer.id, {
-    fileName: `${index} ${word}.pdf`,
-    content: Buffer.from(`Oferta ${index} ${word}`),
-  });
+  const fileName = `${index} ${word}.pdf`;
+  const content = Buffer.from(`Oferta ${index} ${word}`);
+  const file = await attachment(agency, service.storage, offer.id, { fileName, content });
   const { id: apiKeyId } = parseJson(await issueApiKey(agency.scope, { name: `${index} ${word}` }));
-  const has = {
+  return {
     word,
     organizationId: agency.id,
     productId: sold.body.id,
@@ -130,7 +132,7 @@ export async function populate(
     customerId,
     leavingCustomerId: archivedCustomer.id,
     twinCustomerId: twin.id,
-    contactId: contactId,
+    contactId: ana.contacts[0].id,
     pipelineStageId: column.id,
     stageKey,
     teamMemberId: seller.id,
@@ -144,7 +146,6 @@ export async function populate(
     attachmentId: file.stored.id,
     apiKeyId,
   };
-  return has;
 }
 export type Has = Awaited<ReturnType<typeof populate>>;
 
@@ -159,10 +160,12 @@ export type Operation = {
   change?: string;
 };
 
-const outbound = ({ word }: Has) => ({
+/** As populate: a message without its provider's id would not be found by it. */
+const outbound = ({ word, providerMessageId }: Has) => ({
   content: `Otra vez ${word}`,
   direction: 'outbound',
   messageType: 'text',
+  delivery: { providerMessageId },
 });
 
 /** The documented name of the operation with this method and path; the path of a record may be without its id. */
@@ -175,22 +178,25 @@ export const below = (path: string): string => path.replace(/^\/v1/, BELOW);
 /** The path of the operation without the id of a record at its end. */
 const recordsOf = (name: string): string => pathOf(name).replace(/\/\{\w+\}$/, '');
 
-/** What does not follow from the documents. */
-const SPECIAL_REQUESTS: Record<string, Operation> = {
-  'POST /v1/catalog/products': {
-    body: ({ word }) => ({ title: `Nuevo ${word}`, variants: [{ label: word }] }),
-  },
-  'POST /v1/customers': {
+/** The create and the PATCH of customers below the path, with contacts of their own. */
+const ofCustomers = (path: string): Record<string, Operation> => ({
+  [`POST ${path}/customers`]: {
     body: ({ word }) => ({
       firstName: word,
-      contacts: [{ identifierType: 'email', identifierValue: `${word}@example.com` }],
+      contacts: [contact('email', `${word}@${path.length}.example.com`)],
     }),
   },
-  'PATCH /v1/customers/{customerId}': {
-    body: ({ word }) => ({
-      lastName: `Peña ${word}`,
-      contacts: [CONTACT, { identifierType: 'web', identifierValue: word }],
-    }),
+  [`PATCH ${path}/customers/{customerId}`]: {
+    body: ({ word }) => ({ lastName: `Peña ${word}`, contacts: [CONTACT, web(word)] }),
+  },
+});
+
+/** What does not follow from the documents. */
+const SPECIAL_REQUESTS: Record<string, Operation> = {
+  ...ofCustomers('/v1'),
+  ...ofCustomers(BELOW),
+  'POST /v1/catalog/products': {
+    body: ({ word }) => ({ title: `Nuevo ${word}`, variants: [{ label: word }] }),
   },
   'GET /v1/team': { change: `PUT ${BELOW}/team-members/{teamMemberId}` },
 
@@ -208,18 +214,6 @@ const SPECIAL_REQUESTS: Record<string, Operation> = {
   [`POST ${BELOW}/catalog/products/{productId}/restore`]: {
     ids: ({ archivedProductId }) => ({ productId: archivedProductId }),
   },
-  [`POST ${BELOW}/customers`]: {
-    body: ({ word }) => ({
-      firstName: word,
-      contacts: [{ identifierType: 'email', identifierValue: `${word}@dashboard.example.com` }],
-    }),
-  },
-  [`PATCH ${BELOW}/customers/{customerId}`]: {
-    body: ({ word }) => ({
-      lastName: `Peña ${word}`,
-      contacts: [CONTACT, { identifierType: 'web', identifierValue: word }],
-    }),
-  },
   [`POST ${BELOW}/customers/{customerId}/restore`]: {
     ids: ({ leavingCustomerId }) => ({ customerId: leavingCustomerId }),
   },
@@ -229,10 +223,7 @@ const SPECIAL_REQUESTS: Record<string, Operation> = {
   [`POST ${BELOW}/customers/{customerId}/merge`]: {
     body: ({ twinCustomerId }) => ({ from: twinCustomerId }),
   },
-  [`PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: {
-    // As populate: a message without its provider's id would not be found by it.
-    body: (has) => ({ ...outbound(has), delivery: { providerMessageId: has.providerMessageId } }),
-  },
+  [`PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: { body: outbound },
   [`PATCH ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: { body: outbound },
   [`GET ${BELOW}/opportunities/totals`]: { change: `PUT ${BELOW}/opportunities/{opportunityId}` },
   [`GET ${DASHBOARD}/quotes`]: {
@@ -240,9 +231,7 @@ const SPECIAL_REQUESTS: Record<string, Operation> = {
     change: `PATCH ${BELOW}/quotes/{quoteId}`,
   },
   [`POST ${BELOW}/conversations/{conversationId}/messages`]: {
-    body: (has) => ({
-      data: [{ id: has.messageId, ...outbound(has), delivery: { providerMessageId: has.providerMessageId } }],
-    }),
+    body: (has) => ({ data: [{ id: has.messageId, ...outbound(has) }] }),
   },
   [`POST ${BELOW}/quotes/{quoteId}/attachments`]: {
     body: ({ word }) => {
@@ -418,17 +407,14 @@ const DASHBOARD_FILTERS: Record<string, Record<string, Filter>> = {
 
 const NEWEST = ['updated_at', 'desc nulls last'] as const;
 
-/** Every list of /v1 that has pages; without its filters by a date, which are those of the document. */
-const LISTED: Record<string, Omit<List, 'dates'>> = {
+/** Every list of /v1 that has pages. The rest of `List` follows from the documents. */
+const LISTED: Record<string, Omit<List, 'dates' | 'creates' | 'written' | 'archive'>> = {
   'GET /v1/catalog/products': {
     resource: schema.activeProducts,
     read: listCatalogProducts,
     record: { list: listCatalogProductRecords, archive: archiveCatalogProduct },
     make: product,
-    creates: 'POST /v1/catalog/products',
-    written: 'CatalogProductCreate',
     order: NEWEST,
-    archive: 'DELETE /v1/catalog/products/{productId}',
     filters: {
       budgetTier: { values: ['mid', 'premium'], loaded: 'mid' },
       destination: {
@@ -447,10 +433,7 @@ const LISTED: Record<string, Omit<List, 'dates'>> = {
     read: listCustomers,
     record: { list: listCustomerRecords, archive: archiveCustomer },
     make: customer,
-    creates: 'POST /v1/customers',
-    written: 'CustomerCreate',
     order: NEWEST,
-    archive: 'DELETE /v1/customers/{customerId}',
     filters: {
       tag: {
         field: 'tags',
@@ -465,10 +448,7 @@ const LISTED: Record<string, Omit<List, 'dates'>> = {
     read: listOpportunities,
     record: opportunityRecord,
     make: opportunity,
-    creates: `PUT ${BELOW}/opportunities/{opportunityId}`,
-    written: 'OpportunityPut',
     order: NEWEST,
-    archive: `DELETE ${BELOW}/opportunities/{opportunityId}`,
     filters: {
       customerId: ofCustomer,
       salesStage: { values: ['Qualified', 'Won'], loaded: 'qualified' },
@@ -483,8 +463,6 @@ const LISTED: Record<string, Omit<List, 'dates'>> = {
     read: listConversations,
     record: { list: listConversationRecords },
     make: conversation,
-    creates: `PUT ${BELOW}/conversations/{conversationId}`,
-    written: 'ConversationPut',
     order: ['last_message_at', 'desc nulls last'],
     filters: {
       activityState: { values: ['Open', 'Waiting'], loaded: 'closed' },
@@ -498,10 +476,7 @@ const LISTED: Record<string, Omit<List, 'dates'>> = {
     read: listQuotes,
     record: quoteRecord,
     make: quote,
-    creates: `PUT ${BELOW}/quotes/{quoteId}`,
-    written: 'QuotePut',
     order: NEWEST,
-    archive: `DELETE ${BELOW}/quotes/{quoteId}`,
     filters: {
       customerId: { ...ofCustomer, isDerived: true },
       opened: { field: 'openCount', values: [2, 0], sent: 'true', loaded: 'true' },
@@ -515,11 +490,8 @@ const LISTED: Record<string, Omit<List, 'dates'>> = {
     read: listTeamMembers,
     record: teamMemberRecord,
     make: member,
-    written: 'TeamMemberPut',
-    archive: `DELETE ${BELOW}/team-members/{teamMemberId}`,
     filters: {},
     searched: {},
-    creates: `PUT ${BELOW}/team-members/{teamMemberId}`,
     order: ['created_at', 'asc'],
   },
 };
@@ -533,7 +505,13 @@ const datesOf = (name: string): string[] =>
     .map((parameter) => parameter.name);
 
 export const LISTS: Record<string, List> = Object.fromEntries(
-  Object.entries(LISTED).map(([name, list]) => [name, { ...list, dates: datesOf(name) }]),
+  Object.entries(LISTED).map(([name, list]) => {
+    const path = pathOf(name).replace(/team$/, 'team-members');
+    const creates = operationAt('POST', path) ?? operationAt('PUT', below(path)) ?? '';
+    const archive = operationAt('DELETE', path) ?? operationAt('DELETE', below(path));
+    const derived = { creates, written: bodySchemaOf(creates), ...(archive && { archive }) };
+    return [name, { ...list, ...derived, dates: datesOf(name) }];
+  }),
 );
 
 /** Creates records that are archived then, which moves their `updatedAt`. */
