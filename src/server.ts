@@ -103,7 +103,7 @@ async function start(config: Config): Promise<void> {
   // Closed together, so that neither waits for the other's clients.
   const servers: FastifyInstance[] = [app];
   onClose(() => Promise.all(servers.map(closeServer)));
-  await listen(app, { host: config.HOST, port: config.PORT });
+  const api = await listen(app, { host: config.HOST, port: config.PORT });
 
   const generatedToken =
     isEmbedded && !config.DASHBOARD_TOKEN
@@ -111,17 +111,17 @@ async function start(config: Config): Promise<void> {
       : undefined;
   const token = config.DASHBOARD_TOKEN ?? generatedToken;
   const compareClocks = watchClock(logger, metrics.clockCompared);
-  const dashboard = await buildDashboardApp({
+  const dashboardApp = await buildDashboardApp({
     ...shared,
     token,
     storage,
     health: { ready: () => checkDatabase(url).then(compareClocks), metrics },
     draining: draining.signal,
   });
-  servers.push(dashboard);
-  await listen(dashboard, { host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT });
+  servers.push(dashboardApp);
+  const dashboard = await listen(dashboardApp, { host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT });
   process.stdout.write(
-    greeting(config, { app, demoKey, dashboard, isDashboardOpen: token !== undefined, generatedToken }),
+    greeting({ api, dashboard, isDashboardOpen: token !== undefined, demoKey, generatedToken }),
   );
 }
 
