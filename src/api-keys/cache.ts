@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { LruMap } from 'toad-cache';
-import { REJECTIONS, serviceUnavailable } from '../contract/errors.ts';
+import { Rejection, serviceUnavailable } from '../contract/errors.ts';
 import type { Queries } from '../db/index.ts';
 import { hashKey } from './api-key.ts';
 import { findKey, type KnownKey, saveKeyUsage } from './repository.ts';
@@ -53,7 +53,7 @@ export function openKeyCache(options: KeyCacheOptions) {
       if (cached && now() < cached.until) return cached.key;
       const running = lookups.get(hash);
       if (running) return running;
-      if (lookups.size >= MAX_LOOKUPS) return Promise.reject(REJECTIONS.full);
+      if (lookups.size >= MAX_LOOKUPS) return Promise.reject(new Rejection('full'));
       const lookup = lookUp(hash).finally(() => lookups.delete(hash));
       lookups.set(hash, lookup);
       return lookup;

@@ -318,13 +318,6 @@ export class Rejection extends ApiError<'SERVICE_UNAVAILABLE'> {
   }
 }
 
-/** Shared, because under overload there are thousands per second. */
-export const REJECTIONS: Readonly<Record<RejectionReason, Rejection>> = {
-  full: new Rejection('full'),
-  waited: new Rejection('waited'),
-  gone: new Rejection('gone'),
-};
-
 /** 503 for a write that may have been committed. */
 export class OutcomeUnknown extends ApiError<'SERVICE_UNAVAILABLE'> {
   constructor(cause: unknown) {

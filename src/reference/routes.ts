@@ -1,9 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { setCacheControl } from '../http/headers.ts';
+import { shared } from '../shared.ts';
 import { CHAPTERS, guidePage, guideText } from './guide.ts';
 import { addressOf } from './publish.ts';
 import { referencePage, referenceScript } from './scalar.ts';
-import { serveText } from './serve.ts';
 
 export type ReferenceOptions = {
   title: string;
@@ -14,6 +14,11 @@ export type ReferenceOptions = {
   /** False for the dashboard API, which has no guide. */
   hasGuide: boolean;
 };
+
+/** `unsafe-inline` is for the styles that Scalar writes. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
+  "font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0f766e" d="M1 8l14-6-5 13-2-5z"/></svg>';
@@ -29,29 +34,39 @@ ${hasGuide ? guideLinks(address) : ''}
 - [Reference page](${address}/docs/): the same document as a web page
 `;
 
-export const referenceRoutes: FastifyPluginAsync<ReferenceOptions> = async (app, options) => {
-  const { title, document, publicUrl, hasGuide } = options;
+export const referenceRoutes: FastifyPluginAsync<ReferenceOptions> = async (
+  app,
+  { title, document, publicUrl, hasGuide },
+) => {
   const address = (): string => addressOf(app, publicUrl);
   setCacheControl(app, 'document');
-  const redirect = (from: string, to: string): void => {
-    app.get(from, { schema: { hide: true } }, (_request, reply) => reply.redirect(to, 301));
-  };
+  const options = { schema: { hide: true } };
+  const redirect = (from: string, to: string) =>
+    app.get(from, options, (_request, reply) => reply.redirect(to, 301));
+  /** Builds the text once, at the first request. The proxy compresses it. */
+  function serve(url: string, type: string, build: () => string | Promise<string>): void {
+    const built = shared(async () => Buffer.from(await build()));
+    app.get(url, options, async (_request, reply) => {
+      reply.header('content-security-policy', CONTENT_SECURITY_POLICY).type(`${type}; charset=utf-8`);
+      return built();
+    });
+  }
 
   // Only browsers are redirected.
-  app.get('/', { schema: { hide: true } }, (request, reply) =>
+  app.get('/', options, (request, reply) =>
     request.headers.accept?.includes('text/html')
       ? reply.header('vary', 'Accept').redirect(hasGuide ? 'docs/guide' : 'docs/')
       : reply.callNotFound(),
   );
   redirect('/docs', 'docs/');
-  serveText(app, '/favicon.ico', 'image/svg+xml', () => ICON);
-  serveText(app, '/openapi.json', 'application/json', document);
-  serveText(app, '/llms.txt', 'text/plain', () => llmsText(title, address(), hasGuide));
-  serveText(app, '/docs/', 'text/html', () => referencePage(title, hasGuide, publicUrl));
-  serveText(app, '/docs/js/scalar.js', 'text/javascript', referenceScript);
+  serve('/favicon.ico', 'image/svg+xml', () => ICON);
+  serve('/openapi.json', 'application/json', document);
+  serve('/llms.txt', 'text/plain', () => llmsText(title, address(), hasGuide));
+  serve('/docs/', 'text/html', () => referencePage(title, hasGuide, publicUrl));
+  serve('/docs/js/scalar.js', 'text/javascript', referenceScript);
   if (!hasGuide) return;
-  serveText(app, '/docs/guide', 'text/html', () => guidePage(title, address()));
-  serveText(app, '/docs/guide.md', 'text/markdown', () => guideText(address()));
+  serve('/docs/guide', 'text/html', () => guidePage(title, address()));
+  serve('/docs/guide.md', 'text/markdown', () => guideText(address()));
   redirect('/docs/guide/', '../guide');
   for (const chapter of CHAPTERS) redirect(`/docs/guide/${chapter}`, `../guide#${chapter}`);
 };

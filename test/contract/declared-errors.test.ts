@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { issueApiKey, rotateApiKey } from '../../src/api-keys/repository.ts';
 import type { ApiKeyCreate } from '../../src/api-keys/schema.ts';
-import { type ErrorCode, errorCodes, REJECTIONS, statusOf } from '../../src/contract/errors.ts';
+import { type ErrorCode, errorCodes, Rejection, statusOf } from '../../src/contract/errors.ts';
 import { type Database, parseJson } from '../../src/db/index.ts';
 import { closeOrganization } from '../../src/organizations/repository.ts';
 import { eraseCustomer } from '../../src/person/erase.ts';
@@ -109,7 +109,7 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
       : send({ key: await issue(agency, { resources: ['catalog'] }) });
   },
   INTERNAL_ERROR: (send) => send({ databaseError: new TypeError('a mistake in the service') }),
-  SERVICE_UNAVAILABLE: (send) => send({ databaseError: REJECTIONS.full }),
+  SERVICE_UNAVAILABLE: (send) => send({ databaseError: new Rejection('full') }),
   ORGANIZATION_NOT_FOUND: (send) => send({ ids: { organizationId: randomUUID() } }),
   ORGANIZATION_CLOSED: async (send) => {
     const { id, scope } = await service.agency();

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { REJECTIONS } from '../../contract/errors.ts';
+import { Rejection } from '../../contract/errors.ts';
 import { isSafeToRepeat, isTransient } from './errors.ts';
 import { openPool, type Pool, type PoolOptions } from './pool.ts';
 import type { Caller, Queries, Scopes } from './scope.ts';
@@ -57,8 +57,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       const begin = performance.now();
       let sent: Promise<void> | undefined;
       try {
-        if (caller?.isGone()) throw REJECTIONS.gone;
-        if (begin > deadline) throw REJECTIONS.waited;
+        if (caller?.isGone()) throw new Rejection('gone');
+        if (begin > deadline) throw new Rejection('waited');
         const result = await work();
         if (caller && isLarge(result)) {
           sent = caller.sent();

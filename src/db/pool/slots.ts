@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { REJECTIONS } from '../../contract/errors.ts';
+import { Rejection } from '../../contract/errors.ts';
 
 export type Kind = 'read' | 'write';
 
@@ -59,7 +59,7 @@ export function createSlots({ slots, places }: { slots: number; places: number }
       else {
         if (!hasPlace(owner, kind)) {
           await pause(rejectionDelay());
-          throw REJECTIONS.full;
+          throw new Rejection('full');
         }
         owner.waiting[kind] += 1;
         owners.set(id, owner);
