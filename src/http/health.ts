@@ -36,15 +36,20 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthOptions> = async (
   app.get('/livez', options, (_request, reply) => reply.send({ status: 'alive' }));
 
   const { status, headers } = UNAVAILABLE;
+  let checking: Promise<unknown> | undefined;
   let isLogged = false;
-  app.get('/readyz', options, async (_request, reply) => {
+  app.get('/readyz', options, async (request, reply) => {
     try {
-      await ready();
+      // Each check opens a connection: simultaneous requests share one.
+      checking ??= ready().finally(() => {
+        checking = undefined;
+      });
+      await checking;
       isLogged = false;
       if (!draining?.aborted) return reply.send({ status: 'ready' });
     } catch (err) {
       // One line for each outage: load balancers ask every second.
-      if (!isLogged) app.log.error({ err }, 'the database is not ready');
+      if (!isLogged) request.log.error({ err }, 'the database is not ready');
       isLogged = true;
     }
     return reply.code(status).headers(headers).send(errorBody(UNAVAILABLE));

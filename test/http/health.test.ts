@@ -1,4 +1,4 @@
-import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { checkDatabase, latestMigration } from '../../src/db/index.ts';
 import { type HealthOptions, healthRoutes } from '../../src/http/health.ts';
 import { memoryLimiter } from '../../src/http/limiter.ts';
@@ -66,6 +66,18 @@ describe('GET /readyz', () => {
     );
     expect(await readiness(database)).toEqual(UNAVAILABLE);
   });
+});
+
+test('simultaneous requests for /readyz check the database once', async () => {
+  const checked = Promise.withResolvers<void>();
+  const ready = vi.fn(() => checked.promise);
+  const { get } = startHealth({ ready });
+  const responses = Promise.all([get('/readyz'), get('/readyz'), get('/readyz')]);
+  await expect.poll(() => ready.mock.calls.length).toBe(1);
+  checked.resolve();
+  expect((await responses).map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
+  await get('/readyz');
+  expect(ready).toHaveBeenCalledTimes(2);
 });
 
 test('an outage of the database is one line in the log, however often /readyz is asked', async () => {
