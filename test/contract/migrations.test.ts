@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { latestMigration, migrateDatabase } from '../../src/db/index.ts';
 import * as schema from '../../src/db/tables/index.ts';
 import {
@@ -191,18 +191,13 @@ describe('a database with other migrations', () => {
   });
 });
 
-test('a migration of a table in use delays nobody for long, says for whom it waits, and continues', async () => {
+test('a migration of a table in use delays nobody for long, and continues', async () => {
   const url = await migratedDatabase();
-  const printed = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-  onTestFinished(() => printed.mockRestore());
   // As a long report does. An exclusive lock has to wait for it, and in PostgreSQL all later queries wait for that lock.
-  const release = await hold(url, 'select pg_backend_pid() as pid from customers');
+  const release = await hold(url, 'select from customers');
   const migrating = migrateWith(url, 'alter table customers add column x int');
   await expect.poll(() => countAtWork(url, 'Lock')).toBe(1);
   expect(await rows(url, 'select from customers')).toEqual([]);
-  await expect
-    .poll(() => printed.mock.calls.join())
-    .toMatch(/The migration waits for PostgreSQL's process \d+ \(.*idle in transaction\)\./);
   await release();
   expect(await migrating).toBe('applied');
 });

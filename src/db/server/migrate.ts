@@ -36,33 +36,27 @@ export async function migrateDatabase(url: string, migrationsFolder = FOLDER): P
   // Without a listener, a broken connection ends the process.
   client.on('error', () => undefined);
   await client.connect();
-  let waiting: NodeJS.Timeout | undefined;
   try {
-    const session = await checkServer(client);
+    await checkServer(client);
     if (!(await isPending(client, migrationsFolder))) return;
-    waiting = setInterval(sayWho, 5_000, url, session);
     // A role with a schema of its own name would get the tables there.
     await client.query('set search_path = public; set statement_timeout = 0');
     await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
     // Another instance may have migrated meanwhile.
     if (await isPending(client, migrationsFolder)) await apply(client, migrationsFolder);
   } finally {
-    clearInterval(waiting);
     await client.end();
   }
 }
 
-/** @returns the process number of the connection */
-async function checkServer(client: pg.Client): Promise<number> {
-  const { rows } = await client.query<{ version: number; encoding: string; pid: number }>(
-    `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
-      pg_backend_pid() as pid`,
+async function checkServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ version: number; encoding: string }>(
+    `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding`,
   );
-  const [{ version, encoding, pid } = { version: 0, encoding: '', pid: 0 }] = rows;
+  const [{ version, encoding } = { version: 0, encoding: '' }] = rows;
   if (version < 150_000) throw new MigrationError('The database must be PostgreSQL 15 or later.');
   if (encoding !== 'UTF8')
     throw new MigrationError(`The database must have the encoding UTF8, not ${encoding}.`);
-  return pid;
 }
 
 /** Migrations newer than this version's are allowed: an old instance works beside a new one. */
@@ -82,24 +76,6 @@ async function isPending(client: pg.Client, migrationsFolder: string): Promise<b
       'The database was made by other migrations than this version has. Nothing was changed: use an empty database, or the version that made this one.',
     );
   return own.some(({ folderMillis }) => folderMillis > latest);
-}
-
-/** Prints which sessions the migration waits for, if any. */
-async function sayWho(url: string, session: number): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    const { rows } = await client.query<{ who: string }>(
-      `select pid || ' (' || concat_ws(', ', usename, nullif(application_name, ''), state) || ')' as who
-        from pg_stat_activity where pid = any(pg_blocking_pids($1))`,
-      [session],
-    );
-    for (const { who } of rows)
-      process.stderr.write(`The migration waits for PostgreSQL's process ${who}.\n`);
-  } finally {
-    client.end().catch(() => undefined);
-  }
 }
 
 async function apply(client: pg.Client, migrationsFolder: string): Promise<void> {
