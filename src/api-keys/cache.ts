@@ -17,6 +17,7 @@ export type KeyCacheOptions = {
 /** A revoked key is rejected within a second on every instance. */
 const TTL_MS = 900;
 const MAX_ATTEMPTS = 3;
+const MINUTE_MS = 60_000;
 const CAPACITY = 10_000;
 /** Bounds the cost of a flood of unknown keys. */
 const MAX_LOOKUPS = 1_000;
@@ -24,7 +25,7 @@ const MAX_LOOKUPS = 1_000;
 /** Unknown keys are not cached, so that a new key works at once. */
 export function openKeyCache(options: KeyCacheOptions) {
   const { db, logger, now = () => performance.now() } = options;
-  const known = new LruMap<{ key: KnownKey; until: number }>(CAPACITY);
+  const known = new LruMap<{ key: KnownKey; until: number; usedAt: number }>(CAPACITY);
   const lookups = new Map<string, Promise<KnownKey | undefined>>();
 
   /** A database that hangs may answer with what was true before a revocation: such an answer is too old. */
@@ -32,13 +33,16 @@ export function openKeyCache(options: KeyCacheOptions) {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const at = now();
       const found = await findKey(db, hash);
+      const usedAt = known.get(hash)?.usedAt ?? Number.NEGATIVE_INFINITY;
       known.delete(hash);
       if (!found) return undefined;
       const { key, lifetime, isUsageDue } = found;
       const until = at + Math.min(TTL_MS, lifetime);
       if (now() >= until) continue;
-      known.set(hash, { key, until });
-      if (isUsageDue)
+      // Also while the write waits for a locked row: it holds one of few connections.
+      const savesUsage = isUsageDue && at >= usedAt + MINUTE_MS;
+      known.set(hash, { key, until, usedAt: savesUsage ? at : usedAt });
+      if (savesUsage)
         saveKeyUsage(db, key).catch((err) => logger.warn({ err }, 'the use of a key was not saved'));
       return key;
     }

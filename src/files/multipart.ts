@@ -1,8 +1,8 @@
-import type { Readable } from 'node:stream';
-import multipart from '@fastify/multipart';
+import { Readable } from 'node:stream';
+import multipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { ApiError, type FieldError, invalid, validationFailed } from '../contract/errors.ts';
+import { type ApiError, type FieldError, invalid, validationFailed } from '../contract/errors.ts';
 import { text } from '../contract/fields.ts';
 import { reportIgnored } from '../http/ignored-parameters.ts';
 import { pathOf, validate } from '../http/validation.ts';
@@ -29,6 +29,32 @@ export async function acceptUploads(app: FastifyInstance): Promise<void> {
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
 
+const malformed = (): ApiError => invalid('body', 'must be well-formed multipart/form-data');
+
+async function* partsOf(request: FastifyRequest): AsyncGenerator<Multipart> {
+  try {
+    yield* request.parts();
+  } catch {
+    throw malformed();
+  }
+}
+
+/** Turns an aborted upload into a validation error, which would otherwise look like an error of the storage. */
+async function* bytesOf(file: Readable): AsyncGenerator<Buffer> {
+  const chunks = file[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const { done, value } = await chunks.next().catch(() => {
+        throw malformed();
+      });
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    file.destroy();
+  }
+}
+
 type Received = {
   kind?: unknown;
   file?: unknown;
@@ -40,7 +66,7 @@ type Received = {
 type Store = (content: Readable) => Promise<StoredFile>;
 
 async function receive(request: FastifyRequest, received: Received, store: Store): Promise<void> {
-  for await (const part of request.parts()) {
+  for await (const part of partsOf(request)) {
     const name = part.fieldname;
     if (name !== 'kind' && name !== 'file') received.ignored.push(`body.${name}`);
     else if (received[name] !== undefined)
@@ -49,7 +75,7 @@ async function receive(request: FastifyRequest, received: Received, store: Store
     else if (name === 'file') {
       const mimeType = MIME_TYPE.test(part.mimetype) ? part.mimetype : 'application/octet-stream';
       received.file = { fileName: part.filename, mimeType };
-      received.stored = await store(part.file);
+      received.stored = await store(Readable.from(bytesOf(part.file), { objectMode: false }));
       continue;
     }
     if (part.type === 'file') part.file.resume();
@@ -71,9 +97,7 @@ export async function readUpload(
   }
   const received: Received = { repeated: [], ignored: [] };
   try {
-    await receive(request, received, store).catch((error) => {
-      throw error instanceof ApiError ? error : invalid('body', 'must be well-formed multipart/form-data');
-    });
+    await receive(request, received, store);
     const { kind, file, stored, repeated, ignored } = received;
     reportIgnored(request, reply, ignored);
     const parsed = validate(AttachmentUpload, { kind, file });

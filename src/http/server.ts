@@ -5,7 +5,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { invalid } from '../contract/errors.ts';
 import { MAX_HEADER_BYTES } from '../contract/fields.ts';
 import { sendConditionally } from './conditional.ts';
-import { connectionLimits, endConnections, limitConnections } from './connections.ts';
+import { connectionLimits, endConnections, limitConnections, MAX_HEADERS } from './connections.ts';
 import { handleErrors, routeNotFound, sendClientError, sendFrameworkError } from './error-handler.ts';
 import { commonHeaders } from './headers.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';
@@ -62,7 +62,9 @@ export function createHttpServer(options: HttpServerOptions) {
   handleErrors(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(commonHeaders(request.id));
-    const { httpVersion, headers } = request.raw;
+    const { httpVersion, headers, rawHeaders } = request.raw;
+    if (rawHeaders.length > 2 * MAX_HEADERS)
+      return done(invalid('header', `must have at most ${MAX_HEADERS} fields`));
     if (httpVersion === '1.1' && headers.host === undefined)
       return done(invalid('header.host', 'is required'));
     done(request.is404 ? routeNotFound(request) : undefined);

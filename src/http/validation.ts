@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler } from 'fastify';
 import { z } from 'zod';
-import { type FieldError, invalid } from '../contract/errors.ts';
+import { type FieldError, validationFailed } from '../contract/errors.ts';
 
 const KINDS: Record<string, string> = {
   string: 'a string',
@@ -95,11 +95,11 @@ export function fieldErrorsOf(error: ValidationError, request: FastifyRequest): 
   return [...new Map(errors.map((error) => [`${error.path} ${error.message}`, error])).values()];
 }
 
-/** A percent sign alone is a character. */
-function isUtf8(encoded: string): boolean {
+const ESCAPES = /(?:%[\dA-F]{2})+/gi;
+
+function isUtf8(escapes: string): boolean {
   try {
-    decodeURIComponent(encoded.replace(/%(?![\da-f]{2})/gi, ''));
-    return true;
+    return decodeURIComponent(escapes) !== '';
   } catch {
     return false;
   }
@@ -108,9 +108,13 @@ function isUtf8(encoded: string): boolean {
 /** Fastify would leave `P%E9rez`, which is Latin-1, as it is: a search would find nobody. */
 export function rejectBadEscapes(app: FastifyInstance): void {
   app.addHook('preValidation', ({ url }, _reply, done) => {
-    const [, ...parameters] = isUtf8(url) ? [] : url.split(/[?&]/);
-    const [name] = parameters.find((parameter) => !isUtf8(parameter))?.split('=') ?? [];
-    done(name === undefined ? undefined : invalid(`query.${name}`, 'has an escape that is not UTF-8'));
+    const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
+    const parts = query.split('&').filter((part) => !(part.match(ESCAPES) ?? []).every(isUtf8));
+    const message = 'has an escape that is not UTF-8';
+    const errors = parts
+      .slice(0, MAX_ISSUES)
+      .map((part) => ({ path: `query.${part.split('=', 1)[0]}`, message }));
+    done(errors.length > 0 ? validationFailed(errors) : undefined);
   });
 }
 

@@ -68,6 +68,7 @@ const get = (target: string, headers: Record<string, string | null> = {}) =>
 const post = (headers: Record<string, string | null>, body: string | Buffer = '') =>
   requestBytes('POST', '/v1/customers', headers, body);
 const CHUNKED = { 'Transfer-Encoding': 'chunked' };
+const SIXTY_FIVE_HEADERS = Object.fromEntries(Array.from({ length: 64 }, (_, n) => [`X-${n}`, 'a']));
 
 describe('a request that reaches no operation gets the body of an error', () => {
   test.each<[string, ErrorBody, string | Buffer]>([
@@ -85,6 +86,7 @@ describe('a request that reaches no operation gets the body of an error', () => 
     ['both a length and chunks', NOT_HTTP, post({ ...CHUNKED, 'Content-Length': '2' }, '0\r\n\r\n')],
     ['a URL that is not ASCII', NOT_ASCII, Buffer.from('GET /v1/ñ HTTP/1.1\r\nHost: x\r\n\r\n')],
     ['headers of more than 8 KiB', TOO_LARGE_HEADERS, get('/v1/team', { 'X-Large': 'x'.repeat(8_300) })],
+    ['65 headers', invalid(['header', 'must have at most 64 fields']), get('/v1/team', SIXTY_FIVE_HEADERS)],
     ['HTTP/1.1 without a Host', invalid(['header.host', 'is required']), get('/v1/team', { Host: null })],
   ])('%s', async (_name, body, bytes) => {
     expectError(await exchange(port, bytes), body);
