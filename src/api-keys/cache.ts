@@ -32,15 +32,14 @@ export function openKeyCache(options: KeyCacheOptions) {
   async function lookUp(hash: string): Promise<KnownKey | undefined> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const at = now();
-      const found = await findKey(db, hash);
+      const key = await findKey(db, hash);
       const usedAt = known.get(hash)?.usedAt ?? Number.NEGATIVE_INFINITY;
       known.delete(hash);
-      if (!found) return undefined;
-      const { key, lifetime, isUsageDue } = found;
-      const until = at + Math.min(TTL_MS, lifetime);
+      if (!key) return undefined;
+      const until = at + Math.min(TTL_MS, key.lifetime);
       if (now() >= until) continue;
       // Also while the write waits for a locked row: it holds one of few connections.
-      const savesUsage = isUsageDue && at >= usedAt + MINUTE_MS;
+      const savesUsage = key.isUsageDue && at >= usedAt + MINUTE_MS;
       known.set(hash, { key, until, usedAt: savesUsage ? at : usedAt });
       if (savesUsage)
         saveKeyUsage(db, key).catch((err) => logger.warn({ err }, 'the use of a key was not saved'));

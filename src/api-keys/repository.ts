@@ -40,6 +40,10 @@ export type KnownKey = {
   /** null: all. */
   resources: readonly string[] | null;
   requestsPerMinute: number | null;
+  /** Milliseconds that the key still lives. */
+  lifetime: number;
+  /** Whether `last_used_at` is older than a minute. */
+  isUsageDue: boolean;
 };
 
 const isActive = and(
@@ -51,45 +55,28 @@ const isCurrent = and(isActive, isNull(apiKeys.replacedBy));
 
 const isUsageDue = sql<boolean>`(${apiKeys.lastUsedAt} is null or ${apiKeys.lastUsedAt} < now() - interval '1 minute')`;
 
-const foundFields = {
-  id: apiKeys.id,
-  organizationId: apiKeys.organizationId,
-  access: apiKeys.access,
-  resources: apiKeys.resources,
-  requestsPerMinute: apiKeys.requestsPerMinute,
-  lifetime: sql<number | null>`(extract(epoch from ${apiKeys.expiresAt} - now()) * 1000)::float8`,
-  isUsageDue,
-};
-
 const findStatement = prepared('api_keys.find', ($: Params<{ hash: string }>) =>
   qb
-    .select(columns(foundFields))
+    .select(
+      columns({
+        id: apiKeys.id,
+        organizationId: sql<OrganizationId>`${apiKeys.organizationId}`,
+        access: sql<ApiKey['access']>`${apiKeys.access}`,
+        resources: apiKeys.resources,
+        requestsPerMinute: apiKeys.requestsPerMinute,
+        lifetime: sql<number>`coalesce(extract(epoch from ${apiKeys.expiresAt} - now()) * 1000, 'infinity')::float8`,
+        isUsageDue,
+      }),
+    )
     .from(apiKeys)
     .innerJoin(organizations, eq(organizations.id, apiKeys.organizationId))
     .where(and(eq(apiKeys.hash, $.hash), isActive, isNull(organizations.closedAt))),
 );
 
-/** An unknown value, of a newer release, gives the least access. */
-const Access = ApiKey.shape.access.catch('read');
-
-type FoundKey = {
-  key: KnownKey;
-  /** Milliseconds that the key still lives. */
-  lifetime: number;
-  /** Whether `last_used_at` is older than a minute. */
-  isUsageDue: boolean;
-};
-
 /** The active key of an open organization. */
-export async function findKey(db: Queries, hash: string): Promise<FoundKey | undefined> {
-  const [row] = await db.read(findStatement, { hash: `\\x${hash}` });
-  if (!row) return undefined;
-  const { lifetime, isUsageDue, organizationId, access, ...key } = row;
-  return {
-    key: { ...key, organizationId: organizationId as OrganizationId, access: Access.parse(access) },
-    lifetime: lifetime ?? Number.POSITIVE_INFINITY,
-    isUsageDue,
-  };
+export async function findKey(db: Queries, hash: string): Promise<KnownKey | undefined> {
+  const [key] = await db.read(findStatement, { hash: `\\x${hash}` });
+  return key;
 }
 
 export const listApiKeys = defineList('api_keys.list', keyView, {

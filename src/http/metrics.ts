@@ -16,13 +16,6 @@ export function createMetrics(db: Database, dataDir = '.') {
 
   const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers });
-  const requests = counter(
-    'http_requests_total',
-    'Responses, by route and status.',
-    'method',
-    'route',
-    'status',
-  );
   const histogram = (name: string, help: string) =>
     new Histogram({
       name,
@@ -31,24 +24,13 @@ export function createMetrics(db: Database, dataDir = '.') {
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers,
     });
-  const durations = histogram(
-    'http_request_duration_seconds',
-    'Time from a request to the end of its response, by route.',
-  );
-  const databaseDurations = histogram(
-    'http_request_database_seconds',
-    'The part of that time in which PostgreSQL worked for the request, by route.',
-  );
-  const timeouts = counter(
-    'database_timeouts_total',
-    'Requests with a statement, a wait for a lock or a transaction that took too long.',
-  );
-  const rejections = counter(
-    'rate_limit_rejections_total',
-    'Requests rejected because a key exceeded its limit.',
-  );
-  const overload = counter('requests_rejected_total', 'Requests rejected for overload, by reason.', 'reason');
-  const removed = counter('jobs_removed_total', 'What the jobs removed, by kind.', 'kind');
+  const requests = counter('http_requests_total', 'Responses.', 'method', 'route', 'status');
+  const durations = histogram('http_request_duration_seconds', 'From a request to the end of its response.');
+  const databaseDurations = histogram('http_request_database_seconds', 'The time of that in PostgreSQL.');
+  const timeouts = counter('database_timeouts_total', 'Requests that PostgreSQL served too slowly.');
+  const rateLimited = counter('rate_limit_rejections_total', 'Requests beyond the limit of a key.');
+  const overload = counter('requests_rejected_total', 'Requests rejected for overload.', 'reason');
+  const removed = counter('jobs_removed_total', 'What the jobs removed.', 'kind');
   const failedJobs = counter('failed_jobs_total', 'Runs of a job that failed; the log says why.');
 
   const read = (name: string, help: string, value: () => number) =>
@@ -93,7 +75,7 @@ export function createMetrics(db: Database, dataDir = '.') {
       durations.observe(known, reply.elapsedTime / 1_000);
       if (databaseMilliseconds > 0) databaseDurations.observe(known, databaseMilliseconds / 1_000);
       if (timedOut) timeouts.inc();
-      if (reply.statusCode === 429) rejections.inc();
+      if (reply.statusCode === 429) rateLimited.inc();
       if (rejected) overload.inc({ reason: rejected });
     },
     clockCompared: (difference: number): void => clock.set(difference),

@@ -104,14 +104,6 @@ test('a key that only creates learns nothing that others wrote about the person,
   expect((await create({ key })).body.contacts).toHaveLength(1);
 });
 
-test('a kind of access that a newer release has stored only reads', async () => {
-  const agency = await service.agency();
-  const { id, key } = await issue(agency, {});
-  await service.query(`update api_keys set access = 'delegate' where id = $1`, [id]);
-  expect((await agency.get('/v1/team', { key })).status).toBe(200);
-  expect(await agency.post('/v1/customers', {}, { key })).toMatchObject(failed(403, 'KEY_READ_ONLY'));
-});
-
 test('changed settings of a cached key take effect within a second', async () => {
   let now = 0;
   const other = await startService({ beside: service, keyClock: () => now });
