@@ -1,12 +1,12 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { linkLibraries, startEmbeddedPostgres } from '../../src/db/index.ts';
+import { startEmbeddedPostgres } from '../../src/db/index.ts';
 import { administer } from '../support/databases.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -33,21 +33,6 @@ function start(path = data, settings: Record<string, string> = SETTINGS) {
 
 const rows = (url: string, text: string) =>
   administer(url, async (client) => (await client.query(text)).rows);
-
-test('an install without scripts gets the links to its shared libraries at the first start', async () => {
-  const links = [
-    { source: 'native/lib/libpq.so.5.18', target: 'native/lib/libpq.so.5' },
-    { source: 'native/lib/libpq.so.5.18', target: 'native/libpq.so' },
-  ];
-  const root = join(folder, 'package');
-  await mkdir(join(root, 'native/lib'), { recursive: true });
-  await writeFile(join(root, 'native/lib/libpq.so.5.18'), 'library');
-  await writeFile(join(root, 'native/pg-symlinks.json'), JSON.stringify(links));
-  for (const start of ['first', 'second']) {
-    await linkLibraries(root);
-    for (const { target } of links) expect(await readFile(join(root, target), 'utf8'), start).toBe('library');
-  }
-});
 
 describe('the embedded server', () => {
   test('accepts only its own user and root, identified by the kernel, also when pg_hba.conf was edited', async () => {

@@ -49,13 +49,6 @@ test('simultaneous reads share two connections; each gets its own rows or error,
   expect(db.stats()).toMatchObject({ total: 2, idle: 2, running: 0 });
 });
 
-test('a read that takes too long is ended by PostgreSQL', async () => {
-  const impatient = ownPool(service, { statementTimeout: 1_000 }).for((await service.agency()).id);
-  const results = await Promise.allSettled([1, 2].map((n) => impatient.read(SHORT, { n, seconds: 600 })));
-  for (const result of results) expect(result).toMatchObject({ reason: { code: '57014' } });
-  expect(await sleeping()).toEqual([]);
-});
-
 test('reads on a connection that breaks are repeated', async () => {
   const unlock = await hold(service.ownerUrl, 'select pg_advisory_xact_lock(7)');
   const blocked = [1, 2].map(() => queries.read(BLOCKED, {}));
@@ -81,9 +74,3 @@ test('a table that stays locked delays no read of another table', async () => {
   await unlock();
   for (const { status } of await Promise.all(blocked)) expect(status).toBe(200);
 });
-
-const sleeping = () =>
-  service.query(
-    `select pid from pg_stat_activity where datname = current_database() and state = 'active' and query like '%pg_sleep%'
-     and pid <> pg_backend_pid()`,
-  );

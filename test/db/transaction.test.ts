@@ -1,6 +1,5 @@
 import { sql } from 'drizzle-orm';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { ApiError } from '../../src/contract/errors.ts';
 import { type Database, type Params, prepared, type Queries, unprepared } from '../../src/db/index.ts';
 import { ownPool } from '../support/instance.ts';
 import { useService } from '../support/service.ts';
@@ -28,7 +27,6 @@ const SLEEP = unprepared(
   'test.sleep',
   ($: Params<{ seconds: number }>) => sql<object>`select from pg_sleep(${$.seconds}::double precision)`,
 );
-const CONNECTION = prepared('test.connection', () => sql<{ pid: number }>`select pg_backend_pid() as pid`);
 const SETTINGS = unprepared(
   'test.settings',
   () => sql<Record<string, string>>`
@@ -122,24 +120,6 @@ describe('the statements of a transaction', () => {
     expect(await values()).toHaveLength(2);
   });
 
-  test('are all applied, or none, also those that the work does not wait for', async () => {
-    for (const ids of [
-      [3, 1, 4],
-      [1, 3, 4],
-      [3, 4, 1],
-    ]) {
-      const failed = own.transaction(async ({ write }) => {
-        for (const id of ids) write(INSERT, { id });
-      });
-      await expect(failed).rejects.toMatchObject({ code: '23505' });
-      expect(await values()).toHaveLength(2);
-    }
-    await own.transaction(async ({ write }) => {
-      for (const id of [3, 4]) write(INSERT, { id });
-    });
-    expect(await values()).toHaveLength(4);
-  });
-
   test('have the time limit of the transaction where it has its own, and the next ones on the connection do not', async () => {
     const limited = ownPool(service, { poolSize: 1, statementTimeout: 1_500 });
     const { read, transaction } = limited.for('an organization');
@@ -152,13 +132,6 @@ describe('the statements of a transaction', () => {
     await expect(transaction(({ read }) => read(SLEEP, { seconds: 60 }))).rejects.toMatchObject({
       code: '57014',
     });
-  });
-
-  test('leave the connection open after an API error, whatever its message', async () => {
-    const before = await own.read(CONNECTION, {});
-    const error = new ApiError('CUSTOMER_NOT_FOUND', { id: 'terminated' });
-    await expect(own.transaction(() => Promise.reject(error))).rejects.toBe(error);
-    expect(await own.read(CONNECTION, {})).toEqual(before);
   });
 });
 

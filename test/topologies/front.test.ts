@@ -7,99 +7,35 @@ import { request } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { createCatalogProduct, productStatements } from '../../src/catalog/repository.ts';
-import { CatalogProductCreate } from '../../src/catalog/schema.ts';
-import { openDatabase, scopeTo } from '../../src/db/index.ts';
-import { administer, createTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../support/process.ts';
+import { type Agency, useService } from '../support/service.ts';
 import { exchange, requestBytes } from '../support/socket.ts';
-import { ATTACKS, type Attack, CHAT, neverEnd, silence, trickle } from './attacks.ts';
-import { boundMemory } from './bounded.ts';
+import { neverEnd, trickle } from './attacks.ts';
 import { startClients } from './clients.ts';
-import { clientOf, openAgency, openInstance, temporaryFolder } from './instance.ts';
+import { clientOf, openInstance, temporaryFolder } from './instance.ts';
 import { startFront } from './nginx.ts';
 
-/** The service in 512 MiB behind the nginx configuration of deploy/, under attacks. docs/operating.md has the figures. */
+/** The service behind the nginx configuration of deploy/. */
 
-const LIMIT_MIB = 512;
-const ATTACK_MS = 15_000;
-
-type Agency = { id: string; key: string };
-let database: TestDatabase;
+const service = useService();
 let attacked: Agency;
 let other: Agency;
 
-/** As large as a product can be: a page of a hundred has 13 MB. */
-const product = (index: number) => ({
-  title: `Patagonia ${index}`,
-  variants: Array.from({ length: 3 }, (_, n) => ({ label: `Variant ${n}`, description: 'x'.repeat(43_000) })),
-});
-
-/** The service with its memory limit, and nginx in front of it. */
 async function startBehind(spoolMiB?: number) {
-  const memory = await boundMemory(LIMIT_MIB * 1024 * 1024);
-  const environment = {
-    DATABASE_URL: database.url,
-    DATA_DIR: await temporaryFolder(),
-    LOG_LEVEL: 'warn',
-  };
-  const instance = await openInstance(environment, memory.start);
-  return { instance, memory, front: await startFront([instance], spoolMiB) };
+  const instance = await openInstance({ DATABASE_URL: service.url, DATA_DIR: await temporaryFolder() });
+  return { instance, front: await startFront([instance], spoolMiB) };
 }
 
 beforeAll(async () => {
-  database = await createTestDatabase(inject('serverUrl'));
-  attacked = await openAgency(database.url);
-  other = await openAgency(database.url);
-  const db = openDatabase({ url: database.url, poolSize: 1, maxWaiting: 10, statementTimeout: 10_000 });
-  const scope = scopeTo(db, attacked.id);
-  for (let index = 0; index < 100; index += 1)
-    await createCatalogProduct(scope, productStatements, CatalogProductCreate.parse(product(index)));
-  await db.close();
-  await administer(database.ownerUrl, async (client) => {
-    await client.query(
-      `insert into conversations (organization_id, id, chain_id, channel, contact) values ($1, $2, $2, 'web', 'a')`,
-      [attacked.id, CHAT],
-    );
-    // One character beyond Latin-1 doubles a JavaScript text.
-    await client.query(
-      `insert into channel_messages (organization_id, conversation_id, id, arrival, content, direction, message_type)
-       select $1, $2, gen_random_uuid(), number, '€' || repeat('x', 60000), 'inbound', 'text' from generate_series(1, 200) number`,
-      [attacked.id, CHAT],
-    );
-  });
-  return () => database.drop();
-});
-
-/** Runs well-behaved clients of another agency during the attack. */
-async function endure(attack: Attack, pausesMs: readonly number[], milliseconds: number) {
-  const { instance, memory, front } = await startBehind();
-  attack({ port: front.port, key: attacked.key });
-  await pause(2_000);
-  const clients = startClients(front.port, other.key, pausesMs, 30);
-  await pause(milliseconds);
-  await clients.stop();
-  const peak = await memory.peak();
-  const isAlive = instance.process().child.exitCode === null && instance.process().child.signalCode === null;
-  return { failures: clients.failures, requests: clients.requests(), peak, isAlive };
-}
-
-describe(`in ${LIMIT_MIB} MiB, well-behaved clients of another agency notice nothing of`, () => {
-  test.each(Object.entries(ATTACKS))('%s', async (name, attack) => {
-    const { failures, requests, peak, isAlive } = await endure(attack, [300], ATTACK_MS);
-    process.stdout.write(`| ${name} | ${peak} MiB | ${failures.length} of ${requests} |\n`);
-    expect({ isAlive, failures }).toEqual({ isAlive: true, failures: [] });
-    expect(peak).toBeLessThan(LIMIT_MIB);
-    expect(requests).toBeGreaterThan(300);
-  });
-
-  test('3,000 silent connections, with pauses of 0.1, 1 and 4 seconds', async () => {
-    const { failures, requests, peak } = await endure(silence(3_000), [100, 1_000, 4_000], 25_000);
-    process.stdout.write(`| 3,000 silent connections | ${peak} MiB | ${failures.length} of ${requests} |\n`);
-    expect(failures).toEqual([]);
-    expect(requests).toBeGreaterThan(3_000);
-  });
+  attacked = await service.agency();
+  other = await service.agency();
+  // A page of 10 MB.
+  await service.query(
+    `insert into products (organization_id, id, title, description, special_conditions)
+      select $1, gen_random_uuid(), 'Patagonia', repeat('x', 50000), repeat('x', 50000) from generate_series(1, 100)`,
+    [attacked.id],
+  );
 });
 
 const MIB = 1024 * 1024;
@@ -125,7 +61,7 @@ test('while the disk of the spool is full, small responses succeed and no trunca
   const { front } = await startBehind(SPOOL_MIB);
   const sizes: number[] = [];
   const complete = await sizeOfPage(front.port);
-  expect(complete).toBeGreaterThan(12_900_000);
+  expect(complete).toBeGreaterThan(10_000_000);
   await writeFile(join(front.spool, 'full'), Buffer.alloc(SPOOL_MIB * MIB)).catch(() => undefined);
   expect((await statfs(front.spool)).bavail).toBe(0);
   const clients = startClients(front.port, other.key, [300], 30);
@@ -274,7 +210,7 @@ describe('what nginx itself returns is in the error shape', () => {
   test('429 to more than 64 simultaneous requests of a key, and not to other keys', async () => {
     const { front } = await startBehind();
     // nginx waits for these bodies itself: how fast the service is does not matter.
-    trickle(70)({ port: front.port, key: attacked.key });
+    trickle(70)(front, attacked.key);
     const status = async (authorization: string) =>
       (await clientOf(front.port, { authorization })('GET', '/v1/team')).status;
     await expect.poll(() => status(`Bearer ${attacked.key}`), PATIENT).toBe(429);
@@ -284,7 +220,7 @@ describe('what nginx itself returns is in the error shape', () => {
 
   test('429 to more than 256 simultaneous requests of an address, whatever keys it invents, and not to another address', async () => {
     const { front } = await startBehind(512);
-    neverEnd(400)({ port: front.port, key: '' });
+    neverEnd(front, '');
     async function usedMiB(): Promise<number> {
       const { blocks, bavail, bsize } = await statfs(front.spool);
       return ((blocks - bavail) * bsize) / MIB;

@@ -38,7 +38,7 @@ async function binaries(): Promise<Record<'initdb' | 'pg_ctl' | 'postgres', stri
 }
 
 /** An npm package cannot contain symbolic links, and its install script need not have run. */
-export async function linkLibraries(root: string): Promise<void> {
+async function linkLibraries(root: string): Promise<void> {
   const links = JSON.parse(await readFile(join(root, 'native/pg-symlinks.json'), 'utf8'));
   for (const { source, target } of links as { source: string; target: string }[])
     await symlink(relative(dirname(target), source), join(root, target)).catch((error) => {
