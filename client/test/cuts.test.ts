@@ -13,12 +13,9 @@ beforeAll(async () => {
 afterAll(() => proxy.close());
 
 const EVERY = 11;
-/** `CREATES=10000 npm test -w client -- cuts` for the large number. */
-const CREATES = Number(process.env.CREATES ?? 330);
+const CREATES = 330;
 
-test(`${CREATES} creates create ${CREATES} records although every ${EVERY}th connection is cut`, {
-  timeout: 300_000 + CREATES * 20,
-}, async () => {
+test(`${CREATES} creates create ${CREATES} records although every ${EVERY}th connection is cut`, async () => {
   const agency = await service.agency();
   const crm = createClient({ apiKey: agency.key, baseUrl: proxy.origin });
   const titles = Array.from({ length: CREATES }, (_, index) => `Product ${index}`);

@@ -38,27 +38,19 @@ async function exportOf(names: readonly string[]) {
   return { agency, path, edit, run, read, rejected };
 }
 
-/** Counts the requests of this test by method. */
-function countRequests(): Record<string, number> {
-  const counts: Record<string, number> = {};
-  const count = ({ method = '' }: { method?: string }) => {
-    counts[method] = (counts[method] ?? 0) + 1;
-  };
-  service.app.server.on('request', count);
-  onTestFinished(() => void service.app.server.off('request', count));
-  return counts;
-}
-
 test('reads a hundred customers in one request, and sends a request for each row that differs', async () => {
   const names = Array.from({ length: 230 }, (_, index) => `Nombre${index}`);
   const { agency, edit, run } = await exportOf(names);
   await edit((row) => {
     if (Number(row.firstName?.slice(6)) % 20 === 0) row.city = 'Quito';
   });
-  const counts = countRequests();
+  const methods: (string | undefined)[] = [];
+  const count = ({ method }: { method?: string }) => methods.push(method);
+  service.app.server.on('request', count);
+  onTestFinished(() => void service.app.server.off('request', count));
   const first = await run('--update');
   expect(first.stderr).toMatch(/Done: 230 rows in .*, 12 updated, 218 unchanged\./);
-  expect(counts).toEqual({ GET: 3, PATCH: 12 });
+  expect(methods.sort()).toEqual([...Array(3).fill('GET'), ...Array(12).fill('PATCH')]);
   expect((await agency.get('/v1/customers?query=quito')).body.data).toEqual([]);
   const cities = (await agency.get('/v1/customers?limit=12')).body.data.map(({ city }: Cells) => city);
   expect(new Set(cities)).toEqual(new Set(['Quito']));

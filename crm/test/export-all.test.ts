@@ -258,9 +258,8 @@ describe('an interrupted export continues with --resume and has the same result'
     return first;
   }
 
-  test.each([2, 44])('when it was killed at the %ith response', async (at) => {
-    expect(at).toBeLessThan(total);
-    expect((await interrupt(`killed-${at}`, at, 'kill')).code).toBeNull();
+  test('when it was killed', async () => {
+    expect((await interrupt('killed', Math.floor(total / 2), 'kill')).code).toBeNull();
   });
 
   test('without repeating finished requests', async () => {

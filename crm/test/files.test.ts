@@ -45,22 +45,6 @@ describe('an export of another product', () => {
     expect((await run.agency.get('/v1/customers')).body.pagination.total).toBe(good);
   });
 
-  test('is mapped whole: several names, several contacts in a cell, own labels of a product left out', async () => {
-    const { bodies } = await readFileAs(fixture('google'), { country: 'PE' });
-    expect(bodies).toHaveLength(5);
-    expect(bodies[0]).toMatchObject({
-      firstName: 'Ana María',
-      lastName: 'de la Cruz Gómez',
-      tags: ['Clientes VIP'],
-      city: 'Lima',
-      summary: 'Luna de miel,\nprefiere "ventanilla"',
-    });
-    expect(bodies.slice(0, 2).map(contactsOf)).toEqual([
-      ['email ana.cruz@example.com', 'email anita@example.com', 'telefono +51987654401'],
-      [expect.any(String), expect.any(String), 'telefono +5114445555'],
-    ]);
-  });
-
   test.each<[string, file: string, fields: object, contacts: string]>([
     [
       'Google Contacts',

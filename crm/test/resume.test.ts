@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
 import { statePath } from '../src/state.ts';
 import { crm, leadNames, leads, startCrm, storedNames, useCrm } from './command.ts';
@@ -44,26 +44,15 @@ test.each([
   },
 );
 
-describe('a sync of the catalog', () => {
-  const codes = ['A', 'B', 'C', 'D', 'E', 'F'];
-
-  async function agencyWithCatalog() {
-    const agency = await service.agency();
-    for (const code of codes)
-      await agency.post('/v1/catalog/products', { title: `Trip ${code}`, externalReferenceCode: code });
-    const titles = async (): Promise<string[]> =>
-      (await agency.get('/v1/catalog/products')).body.data.map(({ title }: { title: string }) => title);
-    return { agency, titles };
-  }
-
-  test('archives every product that the file does not have, although responses are lost', async () => {
-    const { agency, titles } = await agencyWithCatalog();
-    await writeFile(file('catalog.csv'), 'code,title\nA,Trip A\n');
-    const proxy = await startCuttingProxy(origin(), 2);
-    const sync = ['sync', 'products', file('catalog.csv'), '--archive-missing', '--yes'];
-    const stderr = expect.stringContaining('5 products were archived.');
-    expect(await crm(sync, at(agency, proxy.origin))).toMatchObject({ code: 0, stderr });
-    expect(await titles()).toEqual(['Trip A']);
-    await proxy.close();
-  });
+test('a sync archives every product that the file does not have, although responses are lost', async () => {
+  const agency = await service.agency();
+  for (const code of 'ABCDEF')
+    await agency.post('/v1/catalog/products', { title: `Trip ${code}`, externalReferenceCode: code });
+  await writeFile(file('catalog.csv'), 'code,title\nA,Trip A\n');
+  const proxy = await startCuttingProxy(origin(), 2);
+  const sync = ['sync', 'products', file('catalog.csv'), '--archive-missing', '--yes'];
+  const stderr = expect.stringContaining('5 products were archived.');
+  expect(await crm(sync, at(agency, proxy.origin))).toMatchObject({ code: 0, stderr });
+  expect((await agency.get('/v1/catalog/products')).body.data).toMatchObject([{ title: 'Trip A' }]);
+  await proxy.close();
 });

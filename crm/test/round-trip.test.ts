@@ -1,10 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
-import papaparse from 'papaparse';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Agency } from '../../test/support/service.ts';
-import { csvLine, DELIMITERS, fromCell, toCell } from '../src/cells.ts';
-import { inspect, openRows } from '../src/source.ts';
 import { crm, useCrm } from './command.ts';
 
 const { service, file, at } = useCrm();
@@ -25,20 +22,6 @@ const sample = <Value>(values: fc.Arbitrary<Value>, count: number): Value[] => {
   seed += 1;
   return fc.sample(values, { numRuns: count, seed });
 };
-
-test.each(DELIMITERS)(
-  'any texts are one row, for this command and for another reader, between %j',
-  async (delimiter) => {
-    const rows = sample(fc.tuple(fc.constant('id'), texts, texts, texts), 500);
-    const table = [['id', 'a', 'b', 'c'], ...rows.map((row) => row.map(toCell))];
-    const csv = table.map((cells) => csvLine(cells, delimiter)).join('');
-    await writeFile(file('rows.csv'), `\ufeff${csv}`);
-    const own = await Array.fromAsync((await openRows(await inspect(file('rows.csv')))).rows);
-    expect(own.map(({ cells }) => cells.map(fromCell))).toEqual(rows);
-    const { data } = papaparse.parse<string[]>(csv, { delimiter, skipEmptyLines: true });
-    expect(data).toEqual(table);
-  },
-);
 
 /** An object with any text, or null, in each of these fields. */
 const textFields = (...names: string[]) =>

@@ -1,9 +1,7 @@
 import { writeFile } from 'node:fs/promises';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { csvLine, toCell } from '../src/cells.ts';
 import { CellError, FIELDS, listCell, NAMES, parseList, parseNumber, provenMark } from '../src/fields.ts';
-import { inOrder } from '../src/in-order.ts';
 import { inspect, openRows, type Row } from '../src/source.ts';
 import { useFolder } from './command.ts';
 
@@ -122,15 +120,6 @@ describe('a cell', () => {
   );
 
   test('of a list is read as the same list', () => {
-    const entry = fc.string({
-      minLength: 1,
-      unit: fc.constantFrom('a', ' ', '|', ',', ';', '[', '"', '\n', 'ñ'),
-    });
-    fc.assert(
-      fc.property(fc.array(entry), (list) => {
-        expect(parseList(listCell(list) ?? '', /[|\n,;]/)).toEqual(list);
-      }),
-    );
     expect(listCell(['vip', 'luna de miel'])).toBe('vip | luna de miel');
     expect(parseList('"vip","luna de miel, 2027"', /[|\n,;]/)).toEqual(['vip', 'luna de miel, 2027']);
   });
@@ -145,34 +134,6 @@ describe('a cell', () => {
     }
     const plain = ['-3', '-3,5', '123', 'Ana', "'s-Hertogenbosch", "'Ana", 'a=b', 'a, - b'];
     expect(plain.map(toCell)).toEqual(plain);
-  });
-});
-
-describe('work in order', () => {
-  test('rejects with the first error, after it has settled all items before it and none behind it', async () => {
-    const settled: number[] = [];
-    const started: number[] = [];
-    const failed = Promise.withResolvers<void>();
-    async function* items() {
-      for (let index = 0; index < 100; index += 1) yield index;
-    }
-    const work = inOrder(items(), {
-      work: async (index) => {
-        started.push(index);
-        // The third runs until the fifth has failed.
-        if (index === 3) await failed.promise;
-        if (index !== 5) return;
-        failed.resolve();
-        throw new Error('five');
-      },
-      settle: (index) => {
-        settled.push(index);
-      },
-      concurrency: 4,
-    });
-    await expect(work).rejects.toThrow('five');
-    expect(settled).toEqual([0, 1, 2, 3, 4]);
-    expect(started.length).toBeLessThan(20);
   });
 });
 

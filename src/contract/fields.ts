@@ -83,7 +83,7 @@ export const price = () => z.number().min(0, 'must be at least 0');
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Whether the year of a date, or in UTC that of a timestamp, has four digits. */
+/** PostgreSQL has no year 0, which `z.iso.datetime()` accepts. */
 function hasShortYear(timestamp: string): boolean {
   const time = Date.parse(timestamp);
   return time >= EARLIEST && time <= LATEST;
@@ -92,16 +92,8 @@ function hasShortYear(timestamp: string): boolean {
 /*
  * The kinds of date:
  * - `dateText`: free text, stored as it is. Nothing compares it.
- * - `calendarDate`: a day without a time zone, such as a birthday. Its column is `date()`.
  * - `timestamp` in a request and `dateTime` in a response: a point in time. Its column is `timestamp()`.
  */
-
-/** PostgreSQL has no year 0, which `z.iso.date()` accepts. */
-export const calendarDate = () =>
-  z.iso
-    .date({ error: 'must be a calendar date, such as 2027-03-31', abort: true })
-    .refine(hasShortYear, 'must be between the years 1 and 9999')
-    .meta({ examples: ['2027-03-31'] });
 
 export const dateTime = () =>
   z.iso.datetime({ precision: 3 }).meta({ examples: ['2026-11-21T08:25:00.123Z'] });

@@ -1,12 +1,10 @@
 import { expect, inject, test } from 'vitest';
-import { calendarDate } from '../../src/contract/fields.ts';
 import { listConversations } from '../../src/conversations/repository.ts';
 import { parseJson, scopeTo } from '../../src/db/index.ts';
 import { createOrganization, getOrganization } from '../../src/organizations/repository.ts';
 import { ownPool } from '../support/instance.ts';
 import { conversation, message } from '../support/records.ts';
 import { useService } from '../support/service.ts';
-import { DAYS } from '../support/values.ts';
 
 const service = useService();
 
@@ -27,13 +25,4 @@ test.each(STYLES)('timestamps are the same when the server writes dates as %s', 
   expect(await message(agency, id, { createdAt })).toMatchObject({ createdAt });
   const { data } = parseJson(await listConversations(agency.scope, { limit: 1, offset: 0 }));
   expect(data).toMatchObject([{ id, lastMessageAt: createdAt }]);
-});
-
-// No field of the API is a calendar date yet.
-test('a calendar date accepts what PostgreSQL stores and returns unchanged, and nothing else', async () => {
-  for (const date of DAYS.taken) {
-    expect(calendarDate().parse(date)).toBe(date);
-    expect(await service.query('select ($1::date)::text as stored', [date])).toEqual([{ stored: date }]);
-  }
-  for (const date of DAYS.refused) expect(calendarDate().safeParse(date).success, date).toBe(false);
 });

@@ -2,7 +2,7 @@ import { execFile, execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { promisify, stripVTControlCharacters } from 'node:util';
 
 /**
  * Applies each patch of this folder to a copy of the tree, and runs the test there that the patch names: `npm run test:mutants`.
@@ -27,15 +27,14 @@ async function failureWith(patch: string): Promise<string | undefined> {
   try {
     for (const file of files) cpSync(join(root, file), join(copy, file));
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-    execFileSync('git', ['apply', patch], { cwd: copy });
-    const [, test = ''] = readFileSync(patch, 'utf8').split('\n');
+    execFileSync('git', ['apply', join(folder, patch)], { cwd: copy });
+    const [, test = ''] = readFileSync(join(folder, patch), 'utf8').split('\n');
     const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--silent=true', '--retry=0', test];
     await promisify(execFile)(process.execPath, vitest, { cwd: copy, maxBuffer: 2 ** 26 });
     return undefined;
   } catch (error) {
     const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the colors of the report.
-    const report = (stderr + stdout).replace(/\u001b\[\d+m/g, '');
+    const report = stripVTControlCharacters(stderr + stdout);
     const [, place] = /FAIL .*\.test\.ts > (.{0,140})/.exec(report) ?? [];
     if (place === undefined) throw new Error(report.slice(-2_000));
     return place;
@@ -44,27 +43,21 @@ async function failureWith(patch: string): Promise<string | undefined> {
   }
 }
 
-const say = (line: string) => process.stdout.write(`${line}\n`);
-
 const chosen = process.argv.slice(2);
-const patches = readdirSync(folder)
-  .filter((file) => file.endsWith('.patch'))
-  .filter((file) => chosen.length === 0 || chosen.includes(basename(file, '.patch')));
-
-const undetected: string[] = [];
-const waiting = [...patches];
-await Promise.all(
-  Array.from({ length: CONCURRENCY }, async () => {
-    for (let patch = waiting.shift(); patch !== undefined; patch = waiting.shift()) {
-      const failure = await failureWith(join(folder, patch));
-      if (failure === undefined) undetected.push(patch);
-      say(
-        `${failure === undefined ? 'NOT DETECTED' : 'detected'}  ${basename(patch, '.patch')}  ${failure ?? ''}`,
-      );
-    }
-  }),
+const patches = readdirSync(folder).filter(
+  (file) => file.endsWith('.patch') && (chosen.length === 0 || chosen.includes(basename(file, '.patch'))),
 );
-for (const patch of undetected)
-  say(`not detected: ${patch}: ${readFileSync(join(folder, patch), 'utf8').split('\n', 1)[0]}`);
-say(`${patches.length - undetected.length} of ${patches.length} mistakes were detected`);
-process.exitCode = undetected.length > 0 ? 1 : 0;
+let undetected = 0;
+const waiting = [...patches];
+async function work(): Promise<void> {
+  for (let patch = waiting.shift(); patch !== undefined; patch = waiting.shift()) {
+    const failure = await failureWith(patch);
+    if (failure === undefined) undetected += 1;
+    process.stdout.write(
+      `${failure === undefined ? 'NOT DETECTED' : 'detected'}  ${patch}  ${failure ?? ''}\n`,
+    );
+  }
+}
+await Promise.all(Array.from({ length: CONCURRENCY }, work));
+process.stdout.write(`${patches.length - undetected} of ${patches.length} mistakes were detected\n`);
+process.exitCode = undetected > 0 ? 1 : 0;

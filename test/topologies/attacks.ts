@@ -49,7 +49,7 @@ export const get = (path: string, key: string): string =>
 export const post = (path: string, key: string, length: number): string =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
 
-const LISTS = `{"contacts":[${Array(349_000).fill('[]').join(',')}]}`;
+const LISTS = `{"contacts":[${Array(87_000).fill('[]').join(',')}]}`;
 const SHORT_HEADERS = Array.from({ length: 700 }, (_, index) => `a${index}: b\r\n`)
   .join('')
   .slice(0, 7_900);
@@ -60,7 +60,7 @@ const inventKey = (): string => `tcrm_${randomUUID().replaceAll('-', '').padEnd(
 /** Sends most of a body, and never its end. Each request has a key of its own. */
 export const neverEnd: Attack = ({ port }) =>
   connectAll(port, 400, (socket) => {
-    socket.resume().write(post('/v1/customers', inventKey(), 1_000_000) + ' '.repeat(950_000));
+    socket.resume().write(post('/v1/customers', inventKey(), 250_000) + ' '.repeat(240_000));
   });
 
 /** Sends the body of each request byte by byte, so that the request never ends. */
@@ -68,7 +68,7 @@ export const trickle =
   (count: number): Attack =>
   ({ port }, key) =>
     connectAll(port, count, (socket) => {
-      socket.write(post('/v1/customers', key, 1_000_000));
+      socket.write(post('/v1/customers', key, 250_000));
       const timer = setInterval(() => socket.write(' '), 100);
       socket.on('close', () => clearInterval(timer)).resume();
     });
@@ -86,7 +86,7 @@ export const ATTACKS: [string, Attack][] = [
   ['a flood of searches of one agency', repeat(200, 5, search)],
   ['1,500 pipelined searches', repeat(4, 60_000, (key) => search(key).repeat(1_500))],
   [
-    'six bodies of 1 MiB of empty lists',
+    'six bodies of 250 KB of empty lists',
     repeat(6, 300, (key) => post('/v1/customers', key, LISTS.length) + LISTS),
   ],
   ['200 bodies that trickle', trickle(200)],

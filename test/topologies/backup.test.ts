@@ -1,12 +1,15 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { chown, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { migrateDatabase } from '../../src/db/index.ts';
 import { administer, asService, withDatabase } from '../support/databases.ts';
 import { documentAt } from '../support/documents.ts';
+import { freePort } from '../support/process.ts';
 import { openAgency, temporaryFolder } from './instance.ts';
-import { startPair } from './pair.ts';
+import { startProgram } from './program.ts';
 
 /** The blocks of docs/operating.md, by psql, pg_dump and pg_restore. */
 
@@ -15,16 +18,34 @@ const blockOf = (name: string): string => MANUAL.split(`\n\`\`\`sh ${name}\n`)[1
 const [, DB = ''] = /^(db\(\) \{ "\$@".*)$/m.exec(MANUAL) ?? [];
 const COMPARE = readFileSync(new URL('../../deploy/compare.sql', import.meta.url), 'utf8');
 
+/** A server of the version of the installed programs: Debian's, of the newest version. */
+async function startPostgres(): Promise<string> {
+  const [version] = (await readdir('/usr/lib/postgresql')).sort((a, b) => Number(b) - Number(a));
+  const [folder, port] = [await temporaryFolder(), await freePort()];
+  // PostgreSQL does not run as root.
+  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
+  if (user) await chown(folder, user.uid, user.gid);
+  const options = { cwd: folder, ...user };
+  const program = (name: string) => join(`/usr/lib/postgresql/${version}/bin`, name);
+  const access = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C'];
+  await promisify(execFile)(program('initdb'), ['-D', 'data', ...access], options);
+  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+  const args = ['-D', 'data', ...settings.flatMap((setting) => ['-c', setting])];
+  const server = await startProgram(program('postgres'), args, /ready to accept connections/, options);
+  onTestFinished(server.kill);
+  return `postgres://postgres@127.0.0.1:${port}/postgres`;
+}
+
 test('a backup is restored over its own database and into an empty one, and the role of the service works there', async () => {
-  const { primaryUrl } = await startPair();
+  const serverUrl = await startPostgres();
   const folder = await temporaryFolder();
   const run = (script: string, OWNER_URL: string) =>
     promisify(execFile)('bash', ['-euc', `${DB}\n${script.replace('deploy/', `${process.cwd()}/deploy/`)}`], {
       cwd: folder,
       env: { PATH: process.env.PATH, OWNER_URL, SERVICE_PASSWORD: 'crm_service' },
     });
-  const urlOf = (name: string) => withDatabase(primaryUrl, name);
-  await administer(primaryUrl, async (client) => {
+  const urlOf = (name: string) => withDatabase(serverUrl, name);
+  await administer(serverUrl, async (client) => {
     for (const name of ['used', 'blank']) await client.query(`create database ${name}`);
   });
   await run(blockOf('restore').split('\n')[0] ?? '', urlOf('used'));

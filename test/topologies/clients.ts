@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
@@ -10,22 +11,12 @@ export type Clients = {
   stop: () => Promise<void>;
 };
 
-function get(port: number, key: string, agent: Agent): Promise<string> {
-  return new Promise((done) => {
-    const outgoing = request({
-      host: '127.0.0.1',
-      port,
-      path: '/v1/customers?limit=5',
-      agent,
-      headers: { 'x-api-key': key },
-    });
-    outgoing.on('error', ({ message }) => done(message));
-    outgoing.on('response', (response) => {
-      response.on('error', ({ message }) => done(message));
-      response.resume().on('end', () => done(String(response.statusCode)));
-    });
-    outgoing.end();
-  });
+async function get(port: number, key: string, agent: Agent): Promise<string> {
+  const options = { host: '127.0.0.1', port, path: '/v1/customers?limit=5', agent };
+  const outgoing = request({ ...options, headers: { 'x-api-key': key } }).end();
+  const [response] = await once(outgoing, 'response');
+  await once(response.resume(), 'end');
+  return String(response.statusCode);
 }
 
 export function startClients(port: number, key: string, pausesMs: readonly number[], each: number): Clients {
@@ -36,7 +27,7 @@ export function startClients(port: number, key: string, pausesMs: readonly numbe
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     await pause(Math.random() * pauseMs);
     while (!isOver) {
-      const outcome = await get(port, key, agent);
+      const outcome = await get(port, key, agent).catch(({ message }) => message);
       count += 1;
       if (outcome !== '200') failures.push(outcome);
       await pause(pauseMs);

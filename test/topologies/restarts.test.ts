@@ -70,32 +70,3 @@ test('a killed instance makes no read fail: nginx sends it to another one', asyn
   await Promise.all(reading);
   expect(statuses.filter((status) => status !== 200)).toEqual([]);
 });
-
-test('a response that nginx compresses has a tag that If-None-Match and If-Match accept', async () => {
-  const { agency, front } = await startInstances();
-  const address = `http://127.0.0.1:${front.port}/v1/customers`;
-  const send = (url: string, method = 'GET', headers: Record<string, string> = {}, body?: object) =>
-    fetch(url, {
-      method,
-      headers: { 'x-api-key': agency.key, 'content-type': 'application/json', ...headers },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-  const contacts = [{ identifierType: 'email', identifierValue: 'ana@example.com' }];
-  const ana = { firstName: 'Ana', summary: 'Patagonia '.repeat(200), contacts };
-  const created = (await (await send(address, 'POST', {}, ana)).json()) as { id: string };
-  const url = `${address}/${created.id}`;
-
-  const read = await send(url, 'GET', { 'accept-encoding': 'gzip' });
-  expect(read.headers.get('content-encoding')).toBe('gzip');
-  expect(await read.json()).toEqual(created);
-  const weak = String(read.headers.get('etag'));
-  expect(weak).toMatch(/^W\/"/);
-  expect((await send(url, 'GET', { 'if-none-match': weak })).status).toBe(304);
-  const matching = { 'if-match': `"another", ${weak}` };
-  expect((await send(url, 'PATCH', matching, { firstName: 'Eva' })).status).toBe(200);
-  expect((await send(url, 'PATCH', matching, { firstName: 'Lola' })).status).toBe(412);
-
-  const plain = await send(url, 'GET', { 'accept-encoding': 'identity' });
-  expect(plain.headers.get('content-encoding')).toBeNull();
-  expect(plain.headers.get('etag')).toMatch(/^"/);
-});
