@@ -105,17 +105,8 @@ const LARGEST: [string, request: (agency: Large) => string, Reading][] = [
   ['an export of a person', ofDashboard(({ customerId }) => `customers/${customerId}/export`), 'slowly'],
   ['products for an agent', call('listCatalogProducts', () => ({ limit: 100 })), 'slowly'],
   [
-    'fields of products for an agent',
-    call('listCatalogProducts', () => ({ limit: 100, fields: ['id', 'title'] })),
-    'quickly',
-  ],
-  [
-    'fields of a transcript for an agent',
-    call('getConversationTranscript', ({ conversationId }) => ({
-      conversationId,
-      limit: 200,
-      fields: ['id', 'content'],
-    })),
+    'a transcript for an agent',
+    call('getConversationTranscript', ({ conversationId }) => ({ conversationId, limit: 200 })),
     'slowly',
   ],
 ];
