@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import type { DashboardOptions } from '../src/dashboard-app.ts';
-import { databaseNow } from '../src/db/index.ts';
+import { databaseNow, type Queries } from '../src/db/index.ts';
 import { createToken, readToken } from '../src/files/links.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
 import { failed, rejected } from './support/faults.ts';
@@ -238,12 +238,19 @@ describe('between the file and its row', () => {
   );
 
   test.each([
-    ['rejects the row, the file is removed', { code: '40001', severity: 'ERROR' }, 0],
-    ['may have stored the row, the file stays', { code: 'ECONNRESET' }, 1],
-  ])('if the database %s', async (_name, error, count) => {
+    ['does not find the quote, no file is stored', 'read', { code: 'ECONNRESET' }, 0],
+    ['rejects the row, the file is removed', 'transaction', { code: '40001', severity: 'ERROR' }, 0],
+    ['may have stored the row, the file stays', 'transaction', { code: 'ECONNRESET' }, 1],
+  ])('if the database %s', async (_name, verb, error, count) => {
     const { upload, files } = await emptyQuote();
-    const write = () => Promise.reject(Object.assign(new Error('The write fails.'), error));
-    const db = { ...service.db, for: (id: string) => ({ ...service.db.for(id), transaction: write }) };
+    const fail = () => Promise.reject(Object.assign(new Error('The statement fails.'), error));
+    const failing = (queries: Queries): Queries => ({
+      ...queries,
+      ...(verb === 'transaction'
+        ? { transaction: fail }
+        : { read: (one, values) => (one.name === 'quotes.get_record' ? fail() : queries.read(one, values)) }),
+    });
+    const db = { ...service.db, for: (id: string) => failing(service.db.for(id)) };
     expect(await upload([KIND, FILE], {}, await dashboardWith({ db }))).toMatchObject({ status: 503 });
     expect(await files()).toHaveLength(count);
   });
