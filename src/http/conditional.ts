@@ -32,7 +32,7 @@ export function sendConditionally(app: FastifyInstance): void {
     if (reply.statusCode >= 300 || !isCacheable(reply.getHeader('cache-control'))) return done(null, payload);
     const isBody = typeof payload === 'string' || Buffer.isBuffer(payload);
     if (!isBody || !isTagged(method, routeOptions.schema)) return done(null, payload);
-    const tag = entityTag(payload);
+    const tag = String(reply.getHeader('etag') ?? entityTag(payload));
     reply.header('etag', tag);
     const named = headers['if-none-match'];
     const isRead = method === 'GET' || method === 'HEAD';

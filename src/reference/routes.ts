@@ -1,4 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify';
+import { entityTag } from '../../rules/entity-tag.ts';
 import { setCacheControl } from '../http/headers.ts';
 import { shared } from '../shared.ts';
 import { CHAPTERS, guidePage, guideText } from './guide.ts';
@@ -45,10 +46,14 @@ export const referenceRoutes: FastifyPluginAsync<ReferenceOptions> = async (
     app.get(from, options, (_request, reply) => reply.redirect(to, 301));
   /** Builds the text once, at the first request. The proxy compresses it. */
   function serve(url: string, type: string, build: () => string | Promise<string>): void {
-    const built = shared(async () => Buffer.from(await build()));
+    const built = shared(async () => {
+      const body = Buffer.from(await build());
+      return { body, etag: entityTag(body) };
+    });
     app.get(url, options, async (_request, reply) => {
-      reply.header('content-security-policy', CONTENT_SECURITY_POLICY).type(`${type}; charset=utf-8`);
-      return built();
+      const { body, etag } = await built();
+      reply.headers({ 'content-security-policy': CONTENT_SECURITY_POLICY, etag });
+      return reply.type(`${type}; charset=utf-8`).send(body);
     });
   }
 
