@@ -1,14 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { reopenOrganization } from '../../src/organizations/repository.ts';
-import {
-  INTERNAL,
-  isNullable,
-  type Operation,
-  operationsOf,
-  PUBLIC,
-  type Schema,
-} from '../support/contract.ts';
+import { INTERNAL, isNullable, type Operation, operationsOf, PUBLIC } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { populate, type Sent, send } from '../support/operations.ts';
 import type { Agency } from '../support/service.ts';
@@ -47,20 +40,17 @@ const json = fc.oneof(text, number, fc.jsonValue({ maxDepth: 4 }), fc.constantFr
 const mostly = <Good, Bad>(weight: number, good: fc.Arbitrary<Good>, bad: fc.Arbitrary<Bad>) =>
   fc.oneof({ weight, arbitrary: good }, { weight: 1, arbitrary: bad });
 
-const textOf = ({ minLength = 0, maxLength = 20, format }: Schema): fc.Arbitrary<string> => {
-  const [min, max] = [Number(minLength), Math.min(Number(maxLength), 20)];
-  const plain = fc.string({ minLength: min, maxLength: max });
-  const edges = EDGES[String(format)];
-  return mostly(20, edges ? fc.constantFrom(...edges.taken, ...edges.refused) : plain, text);
-};
-
 /** Mostly values that the schema accepts, and sometimes others. */
 const ARBITRARIES: Kinds<fc.Arbitrary<unknown>> = {
   closed: (_schema, values) => fc.constantFrom(...values, null),
   boolean: () => fc.boolean(),
   integer: () => fc.integer({ min: 1, max: 2 ** 31 - 1 }),
   number: () => fc.double({ min: 0, noDefaultInfinity: true, noNaN: true }),
-  string: textOf,
+  string: ({ minLength = 0, maxLength = 20, format }) => {
+    const plain = fc.string({ minLength: Number(minLength), maxLength: Math.min(Number(maxLength), 20) });
+    const edges = EDGES[String(format)];
+    return mostly(20, edges ? fc.constantFrom(...edges.taken, ...edges.refused) : plain, text);
+  },
   array: (_schema, entry) => fc.array(entry, { maxLength: 4 }),
   object: ({ required }, fields) => {
     const known = fc.record(fields, { requiredKeys: (required ?? []) as string[] });
@@ -73,14 +63,9 @@ const ARBITRARIES: Kinds<fc.Arbitrary<unknown>> = {
 
 const bodyOf = ({ requestBody }: Operation): fc.Arbitrary<string | undefined> => {
   const { schema } = requestBody?.content['application/json'] ?? {};
-  const written = schema
-    ? madeOf(ARBITRARIES, schema).map((value) => JSON.stringify(value))
-    : fc.constant(undefined);
-  return mostly(
-    9,
-    written,
-    fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', '{', '[]', 'null', '1e999')),
-  );
+  const values = schema ? madeOf(ARBITRARIES, schema).map((value) => JSON.stringify(value)) : undefined;
+  const malformed = fc.oneof(text, fc.constantFrom('', '{', '[]', 'null', '1e999'));
+  return mostly(9, values ?? fc.constant(undefined), malformed);
 };
 
 /** Any text, percent-encoded, or sometimes a malformed escape. */
@@ -113,7 +98,7 @@ const requestTo = (chosen: readonly (typeof operations)[number][]) =>
   fc.constantFrom(...chosen).chain(({ method, path, operation }) =>
     fc.record({
       method: fc.constant(method),
-      url: fc.tuple(fc.oneof(fc.constant('known'), escaped), queryOf(operation)).map(([id, query]) => {
+      path: fc.tuple(fc.oneof(fc.constant('known'), escaped), queryOf(operation)).map(([id, query]) => {
         const to = path.replace(/\{(\w+)\}/g, (_all, name) =>
           id === 'known' || name === 'organizationId' ? (ids[name] ?? UNKNOWN) : id || 'x',
         );
@@ -148,13 +133,12 @@ test.each([
   async (_api, chosen, statuses) => {
     const seen = new Set<number>();
     await fc.assert(
-      fc.asyncProperty(requestTo(chosen), async ({ method, url: path, body, headers }) => {
-        const sent = { method, path, body, headers } as unknown as Sent;
-        const { status } = await send({ service, dashboard, agency }, sent);
+      fc.asyncProperty(requestTo(chosen), async (sent) => {
+        const { status } = await send({ service, dashboard, agency }, sent as unknown as Sent);
         seen.add(status);
         expect(status).toBeLessThan(500);
         // A closed organization would reject all later writes.
-        if (method === 'DELETE') await reopenOrganization(agency.scope);
+        if (sent.method === 'DELETE') await reopenOrganization(agency.scope);
       }),
       SETTINGS,
     );
@@ -163,44 +147,16 @@ test.each([
   },
 );
 
-test('any path and method, also outside of the documents, gets a response that is not a 5xx', async () => {
-  const known = ['v1', 'docs', 'files', 'customers', 'openapi.json', '..'];
-  const path = fc
-    .array(fc.oneof(escaped, fc.constantFrom(...known)), { maxLength: 4 })
-    .map((segments) => `/${segments.join('/')}`);
-  const method = fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS');
-  await fc.assert(
-    fc.asyncProperty(method, path, headers, async (method, url, headers) => {
-      const sent = { method: method as 'GET', url, headers: headers as Record<string, string> };
-      expect((await service.app.inject(sent)).statusCode).toBeLessThan(500);
-    }),
-    SETTINGS,
-  );
-});
-
-const validRequest = (): Buffer =>
-  requestBytes(
-    'POST',
-    '/v1/customers?limit=5',
-    { 'x-api-key': agency.key, 'Content-Type': 'application/json' },
-    '{"contacts":[{"identifierType":"web","identifierValue":"x"}]}',
-  );
 const changes = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 4 });
 
-test.each<[string, fc.Arbitrary<Uint8Array>]>([
-  ['any bytes', fc.uint8Array({ minLength: 1, maxLength: 400 })],
-  [
-    'a valid request with some bytes changed',
-    changes.map((all) => {
-      const bytes = validRequest();
-      for (const [position, value] of all) bytes[position % bytes.length] = value;
-      return bytes;
-    }),
-  ],
-])('%s on a connection: a response that is not a 5xx, or the connection is closed', async (_name, sent) => {
+test('a valid request with some bytes changed gets a response that is not a 5xx, or its connection is closed', async () => {
+  const sent = { 'x-api-key': agency.key, 'Content-Type': 'application/json' };
+  const body = '{"contacts":[{"identifierType":"web","identifierValue":"x"}]}';
   await fc.assert(
-    fc.asyncProperty(sent, async (bytes) => {
-      const response = await exchange(port, Buffer.from(bytes), null);
+    fc.asyncProperty(changes, async (all) => {
+      const bytes = requestBytes('POST', '/v1/customers?limit=5', sent, body);
+      for (const [position, value] of all) bytes[position % bytes.length] = value;
+      const response = await exchange(port, bytes, null);
       if (response === undefined) return;
       expect(response.status).toBeLessThan(500);
       expect(response.headers).toMatchObject({

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { type Caller, useDashboard } from '../support/dashboard.ts';
 import { countAtWork, hold } from '../support/databases.ts';
+import { invalid } from '../support/faults.ts';
 import { ownApp, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { customer, quote } from '../support/records.ts';
@@ -28,8 +29,8 @@ const withKey = (key: string, headers: Record<string, string> = {}) => ({
 
 const isReplay = ({ headers }: Reply): boolean => headers['idempotency-replayed'] === 'true';
 
-function expectFirst(response: Reply, status = 201): void {
-  expect([response.status, response.headers['idempotency-replayed']]).toEqual([status, undefined]);
+function expectFirst({ status, headers }: Reply): void {
+  expect([status, headers['idempotency-replayed']]).toEqual([201, undefined]);
 }
 
 function expectReplay(response: Reply, first: Reply): void {
@@ -138,16 +139,13 @@ test('a validation error, a conflict or an unreachable database does not use up 
 });
 
 // Citus has no constraint triggers.
-test.skipIf(inject('workerUrls').length > 0).each([
-  ['commit', 'customers', 'deferrable initially deferred'],
-  ['storing of the key', 'idempotency_keys', 'not deferrable'],
-])('a failed %s writes nothing, and does not use up the key', async (_what, table, when) => {
+test.skipIf(inject('workerUrls').length > 0)('a failed commit does not use up the key', async () => {
   const agency = await service.agency();
   const create = () => agency.post(CUSTOMERS, visitor('ana'), withKey('k'));
   await service.query(`create function full_disk() returns trigger language plpgsql as $$
-    begin raise exception 'full' using errcode = 'disk_full'; end $$`);
-  await service.query(`create constraint trigger full_disk after insert on ${table}
-    ${when} for each row execute function full_disk()`);
+    begin raise exception 'full' using errcode = 'disk_full'; end $$;
+    create constraint trigger full_disk after insert on customers
+    deferrable initially deferred for each row execute function full_disk()`);
   expect((await create()).body.error.code).toBe('SERVICE_UNAVAILABLE');
   expect(await countOf('customers', agency)).toBe(0);
   await service.query('drop function full_disk cascade');
@@ -193,17 +191,6 @@ test.each([
   },
 );
 
-test('a path is the same in other escapes, with a query, and with ids in upper case', async () => {
-  const agency = await service.agency();
-  const first = await agency.post(PRODUCTS, { title: 'x' }, withKey('k'));
-  for (const path of ['/v1/catalog/%70roducts', '/%76%31/catalog/products?x=1']) {
-    const headers = { 'x-api-key': agency.key, 'idempotency-key': 'k' };
-    const again = await service.app.inject({ method: 'POST', url: path, headers, payload: { title: 'x' } });
-    expect([again.statusCode, again.body]).toEqual([201, first.text]);
-  }
-  expect(await countOf('products', agency)).toBe(1);
-});
-
 test('one key is a different key for each operation and record', async () => {
   const agency = await service.agency();
   const call = dashboard.of(agency);
@@ -240,19 +227,17 @@ test.each<[string, (agency: Agency, id: string, other: string) => Promise<unknow
   expect(await dashboard.stored(agency)).toEqual(before);
 });
 
-test('a key has 1 to 255 characters; another length is 400 and writes nothing', async () => {
+test('a key has 1 to 255 characters; another length is 400', async () => {
   const agency = await service.agency();
   const create = (length: number) => agency.post(PRODUCTS, { title: 'x' }, withKey('k'.repeat(length)));
   for (const length of [1, 255]) {
     const first = await create(length);
-    expectFirst(first);
     expectReplay(await create(length), first);
   }
-  const before = await dashboard.stored(agency);
-  const details = [{ path: 'header.idempotency-key', message: 'must have 1 to 255 characters' }];
+  const invalidKey = invalid(['header.idempotency-key', 'must have 1 to 255 characters']);
   for (const length of [0, 256])
-    expect(await create(length)).toMatchObject({ status: 400, body: { error: { details } } });
-  expect(await dashboard.stored(agency)).toEqual(before);
+    expect(await create(length)).toMatchObject({ status: 400, body: invalidKey });
+  expect(await countOf('products', agency)).toBe(2);
 });
 
 test('a key can be used again after 24 hours, even before the sweep and with another body', async () => {
@@ -275,10 +260,12 @@ test('a key can be used again after 24 hours, even before the sweep and with ano
   expect(await countOf('idempotency_keys', agency)).toBe(1);
 });
 
-type Parts = { kind?: string; name?: string; content?: string };
-
 /** Uploads an attachment with the key `k`. */
-async function upload(call: Caller, path: string, parts: Parts = {}): Promise<Reply> {
+async function upload(
+  call: Caller,
+  path: string,
+  parts: { kind?: string; name?: string; content?: string } = {},
+) {
   const { kind = 'itinerary', name = 'a.txt', content = 'the bytes' } = parts;
   const form = new FormData();
   form.append('kind', kind);
@@ -291,19 +278,15 @@ async function upload(call: Caller, path: string, parts: Parts = {}): Promise<Re
 describe('a repeated upload', () => {
   async function createQuote() {
     const agency = await service.agency();
-    const { id } = await quote(agency, { status: 'published' });
+    const path = `/quotes/${(await quote(agency)).id}/attachments`;
     const call = dashboard.of(agency);
-    const path = `/quotes/${id}/attachments`;
-    return {
-      agency,
-      attach: (parts?: Parts) => upload(call, path, parts),
-      remove: (attachmentId: string) => call.delete(`${path}/${attachmentId}`),
-      files: () => readdir(join(service.dataDir, agency.id)).catch(() => []),
-    };
+    const attach = (parts?: Parameters<typeof upload>[2]) => upload(call, path, parts);
+    const files = () => readdir(join(service.dataDir, agency.id)).catch(() => []);
+    return { agency, call, path, attach, files };
   }
 
   test('stores no second file, and returns a new link that works; after the attachment was deleted, it is 409', async () => {
-    const { agency, attach, remove, files } = await createQuote();
+    const { agency, call, path, attach, files } = await createQuote();
     const first = await attach();
     expectFirst(first);
     const again = await attach();
@@ -311,7 +294,7 @@ describe('a repeated upload', () => {
     expect(again.body).toEqual({ ...first.body, url: again.body.url });
     expect((await service.app.inject(new URL(again.body.url).pathname)).body).toBe('the bytes');
     expect(await files()).toEqual([first.body.id]);
-    await remove(first.body.id);
+    await call.delete(`${path}/${first.body.id}`);
     expectReused(await attach(), 'record');
     expect(await files()).toEqual([]);
     expect(await countOf('quote_attachments', agency)).toBe(0);
