@@ -43,9 +43,6 @@ function comparable({ id, createdAt, updatedAt, token, publishedAt, key, userId,
 
 type Timestamps = { created: Date; changed: Date };
 
-const twentyTimes = <Result>(work: (index: number) => Promise<Result>): Promise<Result[]> =>
-  Promise.all(Array.from({ length: 20 }, (_, index) => work(index)));
-
 describe.each(KINDS)('$name', ({ name, path }) => {
   /** The path of a new record, a body with every field, and one with the required fields. */
   const fresh = () => {
@@ -125,23 +122,8 @@ describe.each(KINDS)('$name', ({ name, path }) => {
     expect(body).toMatchObject(Object.fromEntries(nulls));
   });
 
-  test('20 simultaneous requests create one record, with one of the bodies as a whole', async () => {
-    const [one, other, raced] = [fresh(), fresh(), fresh()];
-    const outcomes = [
-      comparable((await call.put(one.url, one.whole)).body),
-      comparable((await call.put(other.url, other.least)).body),
-    ];
-    const counted = await total();
-    const responses = await twentyTimes((index) =>
-      call.put(raced.url, index % 2 ? raced.whole : raced.least),
-    );
-    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(19).fill(200), 201]);
-    for (const { body } of responses) expect(outcomes).toContainEqual(comparable(body));
-    expect(await total()).toBe(counted + 1);
-  });
-
   test.runIf(name.replace('PUT', 'DELETE') in OPERATIONS)(
-    'a PUT restores an archived record; the total stays exact when PUTs and DELETEs are simultaneous',
+    'a PUT restores an archived record, and the total counts it again',
     async () => {
       const { url, whole } = fresh();
       const { body: made } = await call.put(url, whole);
@@ -150,12 +132,6 @@ describe.each(KINDS)('$name', ({ name, path }) => {
       expect([(await call.delete(url)).status, await total()]).toEqual([404, counted - 1]);
       expect(comparable((await call.put(url, whole)).body)).toEqual(comparable(made));
       expect(await total()).toBe(counted);
-      await twentyTimes((index) =>
-        index % 2 ? call.delete(url) : call.put(url, { ...whole, name: `n${index}`, title: `t${index}` }),
-      );
-      const isActive = (await call.get(url)).body.archivedAt === null;
-      expect(await total()).toBe(isActive ? counted : counted - 1);
-      expect((await call.delete(url)).status).toBe(isActive ? 200 : 404);
     },
   );
 });
