@@ -46,8 +46,6 @@ const CHAIN_START = 1;
 /** The number of a conversation that is the newest thread of a chain. */
 export const rotatedConversation = (index: number): number => 20 * index + CHAIN_START + 2;
 
-type Step = { what: string; sql: string };
-
 const id = (kind: keyof typeof KIND, n = 'n'): string => `bench.id(${KIND[kind]}, org, ${n})`;
 const rows = (count: string): string => `from bench.sizes cross join lateral generate_series(1, ${count}) n`;
 const texts = (choices: readonly string[]): string => `array[${choices.map((text) => `'${text}'`).join()}]`;
@@ -90,33 +88,37 @@ const variant = (position: number, label: string): string =>
   });
 
 const LIVE = 'archived_at is null';
+const NEWEST_THREAD = 'continued_by is null';
 
-/** Derived data, which triggers would write: they do not run while the data are loaded. */
-const DERIVED: Record<
-  string,
-  { texts: string; columns?: string[]; visible?: string; countedBy?: readonly [column: string, name: string] }
-> = {
-  customers: {
-    texts: "concat_ws(' ', nullif(first_name, ''), nullif(last_name, '')), summary, contact_search",
-    columns: ['tags'],
-  },
-  products: {
-    texts: 'title, short_description, description',
-    columns: ['type', 'status', 'budget_tier', 'external_reference_code', 'destinations'],
-    countedBy: ['status', 'products'],
-  },
-  opportunities: {
-    texts: 'title, short_ref, destination',
-    countedBy: ['sales_stage', 'opportunities.sales_stage'],
-  },
-  conversations: { texts: 'contact_name, contact', columns: ['chain_id'], visible: 'continued_by is null' },
-  quotes: { texts: 'title, destination', countedBy: ['status', 'quotes'] },
-};
+/** The search document of each table. Triggers would write it: they do not run while the data are loaded. */
+const SEARCHED: [table: string, texts: string, columns?: string, visible?: string][] = [
+  [
+    'customers',
+    "concat_ws(' ', nullif(first_name, ''), nullif(last_name, '')), summary, contact_search",
+    ', tags',
+  ],
+  [
+    'products',
+    'title, short_description, description',
+    ', type, status, budget_tier, external_reference_code, destinations',
+  ],
+  ['opportunities', 'title, short_ref, destination'],
+  ['conversations', 'contact_name, contact', ', chain_id', NEWEST_THREAD],
+  ['quotes', 'title, destination'],
+];
 
-const STEPS: readonly Step[] = [
-  {
-    what: 'organizations, teams and pipelines',
-    sql: `insert into organizations (id, name) select ${id('organization', 'org')}, 'Agencia ' || org from bench.sizes;
+/** The totals of lists, which triggers would write too. */
+const COUNTED: [table: string, resource: string, value: string, visible?: string][] = [
+  ['customers', 'customers', "''"],
+  ['products', 'products', 'status'],
+  ['opportunities', 'opportunities', "''"],
+  ['opportunities', 'opportunities.sales_stage', 'sales_stage'],
+  ['conversations', 'conversations', "''", NEWEST_THREAD],
+  ['quotes', 'quotes', 'status'],
+];
+
+const STEPS: readonly string[] = [
+  `insert into organizations (id, name) select ${id('organization', 'org')}, 'Agencia ' || org from bench.sizes;
       insert into team_members (organization_id, id, user_id, name, email, roles)
       select ${id('organization', 'org')}, ${id('member')}, 'user_' || org || '_' || n,
         'Asesora ' || n, 'equipo' || n || '@agencia' || org || '.example',
@@ -126,10 +128,7 @@ const STEPS: readonly Step[] = [
       select ${id('organization', 'org')}, ${id('stage')}, key, initcap(key), n
       from bench.sizes cross join unnest(${texts(['new', 'contacted', 'quoted', 'negotiation', 'won', 'lost'])})
         with ordinality as stage(key, n)`,
-  },
-  {
-    what: 'customers',
-    sql: `insert into customers (organization_id, id, first_name, last_name, city, country, preferred_language, summary, tags,
+  `insert into customers (organization_id, id, first_name, last_name, city, country, preferred_language, summary, tags,
         contacts, contact_keys, contact_search, created_at, updated_at, archived_at)
       select ${id('organization', 'org')}, ${id('customer')}, bench.first_name(org, n), bench.last_name(org, n),
         bench.place(org, n, 20), bench.pick(${texts(['México', 'Colombia', 'Argentina', 'Chile', 'Perú'])}, org, n, 21),
@@ -144,17 +143,11 @@ const STEPS: readonly Step[] = [
         concat_ws(chr(31), bench.whatsapp(n), bench.whatsapp_key(n), substr(bench.whatsapp(n), 2), email, email),
         bench.born(n), bench.touched(org, n, 26), ${archived(28)}
       ${rows('customers')} cross join lateral (select bench.email(org, n) as email offset 0) address`,
-  },
-  {
-    what: 'contact keys',
-    sql: `insert into customer_contact_keys (organization_id, identifier_type, contact_key, customer_id)
+  `insert into customer_contact_keys (organization_id, identifier_type, contact_key, customer_id)
       select ${id('organization', 'org')}, contact.type, contact.key, ${id('customer')}
       ${rows('customers')} cross join lateral (values ('whatsapp', bench.whatsapp_key(n)), ('email', bench.email(org, n))) contact(type, key)
       where not bench.chance(2, org, n, 28)`,
-  },
-  {
-    what: 'products',
-    sql: `insert into products (organization_id, id, title, type, status, pricing_mode, budget_tier, capacity_min, capacity_max, cover_image,
+  `insert into products (organization_id, id, title, type, status, pricing_mode, budget_tier, capacity_min, capacity_max, cover_image,
         currency, description, short_description, special_conditions, destinations, duration_days, includes, excludes, gallery,
         external_reference_code, from_price, price_max, operator, price_basis, valid_from, valid_until, variants, created_at, updated_at,
         archived_at)
@@ -176,10 +169,7 @@ const STEPS: readonly Step[] = [
         array_to_json(array[${variant(0, 'Temporada baja')}, ${variant(1, 'Temporada alta')}]),
         bench.born(n), bench.touched(org, n, 70), ${archived(72)}
       ${rows('products')}`,
-  },
-  {
-    what: 'opportunities',
-    sql: `insert into opportunities (organization_id, id, title, short_ref, destination, customer_id, seller_member_id, budget_min,
+  `insert into opportunities (organization_id, id, title, short_ref, destination, customer_id, seller_member_id, budget_min,
         budget_max, budget_currency, check_in_date, nights, passenger_count, sales_stage, stage_id, temperature, temperature_override,
         qualified_at, last_activity_at, created_at, updated_at, archived_at)
       select ${id('organization', 'org')}, ${id('opportunity')},
@@ -194,10 +184,7 @@ const STEPS: readonly Step[] = [
         case when bench.chance(60, org, n, 112) then bench.born(n) + interval '1 day' end, bench.touched(org, n, 113),
         bench.born(n), bench.touched(org, n, 113), ${archived(115)}
       ${rows('opportunities')}`,
-  },
-  {
-    what: 'quotes',
-    sql: `insert into quotes (organization_id, id, opportunity_id, title, status, destination, customer_id, price, currency, token,
+  `insert into quotes (organization_id, id, opportunity_id, title, status, destination, customer_id, price, currency, token,
         open_count, first_opened_at, last_opened_at, published_at, created_at, updated_at, archived_at)
       select ${id('organization', 'org')}, ${id('quote')}, ${id('opportunity', 'opportunity')},
         'Propuesta ' || bench.place(org, n, 120) || case when bench.chance(20, org, n, 121) then ' en familia' else '' end
@@ -210,17 +197,11 @@ const STEPS: readonly Step[] = [
       cross join lateral (select 1 + bench.noise(org, n, 122) % opportunities as opportunity,
         bench.pick(array['draft','published','published','published','disabled'], org, n, 128) as status) chosen
       cross join lateral (select status <> 'draft' as published) state`,
-  },
-  {
-    what: 'attachments',
-    sql: `insert into quote_attachments (organization_id, id, quote_id, file_name, kind, mime_type, size_bytes, created_at)
+  `insert into quote_attachments (organization_id, id, quote_id, file_name, kind, mime_type, size_bytes, created_at)
       select ${id('organization', 'org')}, bench.id(32, org, n), ${id('quote')}, 'propuesta-' || n || '.pdf', 'itinerary', 'application/pdf',
         10000 + bench.noise(org, n, 129) % 900000, bench.born(n)
       ${rows('quotes')} where n % 3 = 0`,
-  },
-  {
-    what: 'conversations',
-    sql: `insert into conversations (organization_id, id, channel, contact, contact_key, contact_name, customer_id, activity_state, controlled_by,
+  `insert into conversations (organization_id, id, channel, contact, contact_key, contact_name, customer_id, activity_state, controlled_by,
         language, rotated_from, continued_by, chain_id, message_count, last_message_at, created_at, updated_at)
       select ${id('organization', 'org')}, ${id('conversation')}, channel,
         case when channel = 'whatsapp' then bench.whatsapp(customer) else bench.email(org, customer) end,
@@ -240,15 +221,14 @@ const STEPS: readonly Step[] = [
       cross join lateral (select 1 + bench.noise(org, first, 134) % customers as customer, 10 + (n * 7 % 31)::int as messages,
         bench.pick(array['whatsapp','whatsapp','whatsapp','whatsapp','whatsapp','whatsapp','whatsapp','instagram','web','email'], org, first, 135)
           as channel) chosen`,
-  },
   ...(
     [
-      ['whatsapp_messages', "channel = 'whatsapp'", 'whatsapp messages'],
-      ['channel_messages', "channel <> 'whatsapp'", 'messages of other channels'],
+      ['whatsapp_messages', "channel = 'whatsapp'"],
+      ['channel_messages', "channel <> 'whatsapp'"],
     ] as const
-  ).map(([table, condition, what]) => ({
-    what,
-    sql: `insert into ${table} (organization_id, conversation_id, arrival, id, content, direction, message_type, sender_name, created_at)
+  ).map(
+    ([table, condition]) =>
+      `insert into ${table} (organization_id, conversation_id, arrival, id, content, direction, message_type, sender_name, created_at)
       select organization_id, id, m,
         (lpad(to_hex(1733011200000 + n * 60000 + m * 90000), 12, '0') || '7009' || substr(id::text, 20, 4)
           || lpad(to_hex(m), 4, '0') || right(id::text, 8))::uuid,
@@ -258,106 +238,49 @@ const STEPS: readonly Step[] = [
       from conversations cross join lateral (select ('x' || right(id::text, 12))::bit(48)::bigint as n) number
       cross join lateral generate_series(1, message_count) m
       where ${condition}`,
-  })),
-  ...Object.entries(DERIVED).map(([table, { texts, columns = [], visible = LIVE }]) => ({
-    what: `search documents of ${table}`,
-    sql: `insert into searchable_${table} (${['organization_id', 'id', 'search', ...columns].join()})
-      select ${['organization_id', 'id', `fold_text(concat_ws(chr(31), ${texts}))`, ...columns].join()} from ${table} where ${visible}`,
-  })),
-  {
-    what: 'live counts',
-    sql: `insert into live_counts (organization_id, resource, value, slot, live) ${Object.entries(DERIVED)
-      .flatMap(([table, { visible = LIVE, countedBy }]) => {
-        const count = (name: string, value: string) =>
-          `select organization_id, '${name}', ${value}, 0, count(*) from ${table} where ${visible} group by 1, 3`;
-        const [column = '', name] = countedBy ?? [];
-        return [
-          ...(name === table ? [] : [count(table, "''::text")]),
-          ...(name ? [count(name, column)] : []),
-        ];
-      })
-      .join(' union all ')}`,
-  },
+  ),
+  ...SEARCHED.map(
+    ([table, texts, columns = '', visible = LIVE]) =>
+      `insert into searchable_${table} (organization_id, id, search ${columns})
+      select organization_id, id, fold_text(concat_ws(chr(31), ${texts})) ${columns} from ${table} where ${visible}`,
+  ),
+  ...COUNTED.map(
+    ([table, resource, value, visible = LIVE]) =>
+      `insert into live_counts (organization_id, resource, value, slot, live)
+      select organization_id, '${resource}', ${value}, 0, count(*) from ${table} where ${visible} group by 1, 3`,
+  ),
 ];
-
-/** Records of tables that no step above fills, with their required columns and their texts. Triggers write their derived data. */
-const OTHER_STEPS: Step[] = tables.flatMap((table) => {
-  const [what, columns] = [getTableName(table), getTableColumns(table)];
-  if (!('archivedAt' in columns) || STEPS.some(({ sql }) => sql.includes(`insert into ${what} (`))) return [];
-  const word = `case n % 5 when 0 then '${TERMS.common} ' else '' end`;
-  const own = Object.values(columns)
-    .filter((column) => column.getSQLType() === 'text' || (column.notNull && !column.hasDefault))
-    .filter(({ name }) => !/^(organization_)?id$/.test(name))
-    .map(({ name, dataType }) => [name, dataType === 'string' ? `'${name} ' || ${word} || n` : 'n'] as const);
-  const names = ['organization_id', 'id', 'created_at', 'updated_at', ...own.map(([name]) => name)];
-  const values = [
-    id('organization', 'org'),
-    'bench.id(9, org, n)',
-    'bench.born(n)',
-    'bench.touched(org, n, 150)',
-  ];
-  const sql = `insert into ${what} (${names}) select ${[...values, ...own.map(([, value]) => value)]} ${rows('products')}`;
-  return [{ what, sql }];
-});
 
 /** The tables with an organization. */
 export const TENANT_TABLES = tables
   .filter((table) => 'organizationId' in getTableColumns(table))
   .map(getTableName);
 
-type Index = { name: string; definition: string };
-
-/** Indexes without a constraint: building one over the loaded table is many times faster than updating it for each row. */
-async function dropIndexes(client: pg.ClientBase): Promise<Index[]> {
-  const { rows: indexes } = await client.query<Index>(
-    `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
-     where indrelid = any($1::text[]::regclass[]) and not exists (select from pg_constraint where conindid = indexrelid)
-     order by 1`,
-    [TENANT_TABLES],
-  );
-  for (const { name } of indexes) await client.query(`drop index ${name}`);
-  return indexes;
-}
-
-/**
- * Fills a migrated, empty database, with the same data every time.
- * @param report called with the name of each step before it starts
- */
-export async function loadDataSet(
-  client: pg.ClientBase,
-  sizes: DataSet,
-  report: (step: string) => void = () => undefined,
-): Promise<void> {
+/** Fills a migrated, empty database, with the same data every time. */
+export async function loadDataSet(client: pg.ClientBase, sizes: DataSet): Promise<void> {
   await client.query(await readFile(new URL('dataset-functions.sql', import.meta.url), 'utf8'));
   await client.query(
     `create table bench.sizes as
      select * from jsonb_to_recordset($1::jsonb) as size(org int, customers int, products int, opportunities int, conversations int, quotes int)`,
     [JSON.stringify(sizes.map((size, index) => ({ org: index + 1, ...size })))],
   );
-  await client.query('analyze bench.sizes');
-  await client.query(
-    "set synchronous_commit = off; set maintenance_work_mem = '512MB'; set statement_timeout = 0",
+  // Building an index over a loaded table is many times faster than updating it for each row.
+  const { rows: indexes } = await client.query<{ name: string; definition: string }>(
+    `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
+     where indrelid = any($1::text[]::regclass[]) and not exists (select from pg_constraint where conindid = indexrelid)
+     order by 1`,
+    [TENANT_TABLES],
   );
-  const indexes = await dropIndexes(client);
   // All references are valid by construction; checking each would take longer than inserting its row.
-  for (const [role, steps] of [
-    ['replica', STEPS],
-    ['origin', OTHER_STEPS],
-  ] as const) {
-    await client.query(`set session_replication_role = ${role}`);
-    for (const { what, sql } of steps) {
-      report(what);
-      await client.query(sql);
-    }
-  }
-  for (const { name, definition } of indexes) {
-    report(`index ${name}`);
-    await client.query(definition);
-  }
-  report('vacuum analyze');
+  await client.query(
+    `analyze bench.sizes; set synchronous_commit = off; set maintenance_work_mem = '512MB'; set statement_timeout = 0;
+     set session_replication_role = replica`,
+  );
+  for (const { name } of indexes) await client.query(`drop index ${name}`);
+  for (const step of STEPS) await client.query(step);
+  for (const { definition } of indexes) await client.query(definition);
   await client.query('vacuum analyze');
-  await client.query('drop schema bench cascade');
-  await client.query('reset all');
+  await client.query('drop schema bench cascade; reset all');
 }
 
 /** The numbers of the organizations: the large one, then the small ones, then those of middle size. */
