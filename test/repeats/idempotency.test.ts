@@ -309,15 +309,4 @@ describe('a repeated upload', () => {
     expect(await files()).toEqual([first.body.id]);
     expect(await dashboard.stored(agency)).toEqual(before);
   });
-
-  test('in twelve simultaneous requests creates one attachment with one file', async () => {
-    const { agency, attach, files } = await createQuote();
-    const responses = await Promise.all(Array.from({ length: 12 }, () => attach()));
-    const created = responses.filter(({ status }) => status === 201);
-    expect(created.filter((response) => !isReplay(response))).toHaveLength(1);
-    for (const response of responses)
-      if (response.status !== 201) expect(response).toMatchObject(IN_PROGRESS);
-    expect(await files()).toEqual([created[0]?.body.id]);
-    expect(await countOf('quote_attachments', agency)).toBe(1);
-  });
 });
