@@ -173,19 +173,11 @@ describe('a long text is answered in little time', () => {
 
   test('in any field of a body', async () => {
     const bodies = new Map(DOCUMENTED.map(({ name, operation }) => [bodyOf(operation), name]));
-    const tried = new Set<string>();
     for (const [schema = '', name] of bodies) {
       if (schema === '') continue;
-      const { method, path: url, body } = await requestOf(name, has);
-      const tryBody = (field: string, sent: unknown) =>
-        expectQuick(`${name} ${field}`, () => inject(method, url, {}, sent));
-      const paths = madeOf(PATHS, SCHEMAS[schema] ?? {});
-      for (const path of paths) {
-        const field = path.join('.');
-        if (!tried.has(field)) await tryBody(field, withText(body, path, repeated(MARKS)));
-        tried.add(field);
-      }
-      for (const sent of filled(body, paths)) await tryBody('all', sent);
+      const { method, path, body } = await requestOf(name, has);
+      for (const sent of filled(body, madeOf(PATHS, SCHEMAS[schema] ?? {})))
+        await expectQuick(name, () => inject(method, path, {}, sent));
     }
   });
 

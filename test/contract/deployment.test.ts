@@ -33,19 +33,8 @@ describe('what is deployed', () => {
 
   test('gets every variable of the service by docker-compose.yml, and is checked at /livez', () => {
     const [, api = ''] = /^ {2}api:\n([\s\S]*?)(?=^ {2}\w)/m.exec(read('docker-compose.yml')) ?? [];
-    const variables = [...api.matchAll(/^ {6}([A-Z_\d]+): (.+)$/gm)];
-    expect(variables.map(([, name]) => name)).toEqual(expect.arrayContaining(Object.keys(Environment.shape)));
-    const fixed = variables.filter(([, name, value]) => !value?.startsWith(`\${${name}:-`));
-    expect(fixed.map(([, name]) => name).sort()).toEqual([
-      'DASHBOARD_HOST',
-      'DASHBOARD_PORT',
-      'DATABASE_DIRECT_URL',
-      'DATABASE_URL',
-      'DATA_DIR',
-      'HOST',
-      'PGPASSWORD',
-      'PORT',
-    ]);
+    const variables = Array.from(api.matchAll(/^ {6}([A-Z_\d]+): /gm), ([, name]) => name);
+    expect(variables).toEqual(expect.arrayContaining(Object.keys(Environment.shape)));
     // The migrations run as the owner of the database, in a container that ends.
     expect(api).not.toContain('POSTGRES_PASSWORD');
     expect(read('Dockerfile')).toMatch(/^HEALTHCHECK .*\\\n.*\/livez`/m);
@@ -54,14 +43,6 @@ describe('what is deployed', () => {
   test('starts under systemd as in the image, and may take as long to stop as under Docker', () => {
     const unit = read('deploy/travel-agency-crm-api.service');
     const image = read('Dockerfile');
-    const variables = [...unit.matchAll(/^Environment=(.+)$/gm)].flatMap(([, line = '']) => line.split(' '));
-    const ofNode = variables.filter((variable) => variable.startsWith('NODE_'));
-    expect(ofNode.filter((variable) => !image.includes(variable))).toEqual([]);
-    const ofService = variables
-      .filter((variable) => !ofNode.includes(variable))
-      .map((variable) => variable.split('=')[0]);
-    expect(ofService.sort()).toEqual(['DATA_DIR', 'HOST', 'TRUST_PROXY']);
-    expect(Object.keys(Environment.shape)).toEqual(expect.arrayContaining(ofService));
     const [, program = ''] = /^ExecStart=\S+\/node (.+)$/m.exec(unit) ?? [];
     expect(image).toContain(`CMD ["node", "${program}"]`);
     const [, grace] = /^ {4}stop_grace_period: (\d+)s$/m.exec(read('docker-compose.yml')) ?? [];

@@ -68,18 +68,15 @@ test('requests that exceed the timeout are 503, and their statements end: nothin
   const { send, db } = await ownInstance(service, { statementTimeout: 150 });
   const locks = [await lock('products'), await lock('customers')];
   const contacts = [{ identifierType: 'web', identifierValue: 'late' }];
-  const [list, get, ...writes] = await Promise.all([
+  for (const { status, body } of await Promise.all([
     send(agency, 'GET', '/v1/catalog/products'),
     send(agency, 'GET', `/v1/catalog/products/${sold.id}`),
     send(agency, 'POST', '/v1/catalog/products', { title: 'Late' }),
     send(agency, 'PATCH', `/v1/catalog/products/${sold.id}`, { title: 'Late' }),
-    send(agency, 'DELETE', `/v1/catalog/products/${sold.id}`),
     send(agency, 'POST', '/v1/customers', { contacts }),
     send(agency, 'PATCH', `/v1/customers/${existing.id}`, { contacts }),
     send(agency, 'DELETE', `/v1/customers/${existing.id}`),
-  ]);
-  for (const { status, body } of [list, get]) expect([status, body]).toEqual([503, UNAVAILABLE]);
-  for (const { status, body } of writes) {
+  ])) {
     expect(status).toBe(503);
     expect([UNAVAILABLE, UNDONE]).toContainEqual(body);
   }

@@ -203,16 +203,18 @@ describe('a value that the document does not allow is rejected with its path, an
     expect(await dashboard.stored(world.agency)).toEqual(before);
   });
 
-  test('a number that is not finite in JavaScript', async () => {
-    for (const field of ['fromPrice', 'priceMax', 'durationHours', 'capacityMin'])
-      for (const number of ['1e400', '-1e400']) {
-        const { status, body } = await world.agency.request('POST', '/v1/catalog/products', {
-          headers: { 'content-type': 'application/json' },
-          body: `{"title":"x","${field}":${number}}`,
-        });
-        const detail = { path: `body.${field}`, message: expect.any(String) };
-        expect([status, body.error.details]).toEqual([400, [detail]]);
-      }
+  test.each(['fromPrice', 'durationHours', 'capacityMin'])('%s that is not finite', async (field) => {
+    for (const number of ['1e400', '-1e400']) {
+      const sent = {
+        headers: { 'content-type': 'application/json' },
+        body: `{"title":"x","${field}":${number}}`,
+      };
+      const { status, body } = await world.agency.request('POST', '/v1/catalog/products', sent);
+      expect([status, body.error.details]).toEqual([
+        400,
+        [expect.objectContaining({ path: `body.${field}` })],
+      ]);
+    }
   });
 });
 

@@ -42,66 +42,51 @@ const PARAMETERS = DOCUMENTED.flatMap(({ name, operation }) =>
 
 const NOT_DECIMAL = '1e1 +1 -1 1.5 %205 5%20 0x10 1_0 abc %00 ٣ Infinity NaN NULL'.split(' ');
 
-type Values = { accepted: string[]; rejected: [value: string, message: string | undefined][] };
+type Rejected = { values: string[]; message?: string };
+type Values = { accepted: string[]; rejected: Rejected[] };
 
 /** Values that a parameter accepts, and values that it rejects, with the message if that follows from the document. */
 function valuesOf(name: string, schema: Schema): Values {
   const { format, minimum, maximum, minLength = 0, maxLength } = schema;
   const closed = schema.enum as string[] | undefined;
   const types = [schema.type].flat();
-  const rejectAll = (values: string[], message?: string): Values['rejected'] =>
-    values.map((value) => [value, message]);
   if (closed) {
-    const others = ['', 'ACTIVE', 'other', 'null', '%00', String(closed[0]).toUpperCase()];
-    return { accepted: closed, rejected: rejectAll(others, `must be one of ${closed.join(', ')}`) };
+    const values = ['', 'ACTIVE', 'other', 'null', '%00', String(closed[0]).toUpperCase()];
+    return { accepted: closed, rejected: [{ values, message: `must be one of ${closed.join(', ')}` }] };
   }
   if (types[0] === 'integer') {
-    const isNullable = types.includes('null');
     const message = `must be an integer from ${minimum} to ${maximum}, in decimal digits`;
-    const tooLarge = [String(Number(maximum) + 1), '9'.repeat(20)];
-    return {
-      accepted: [String(minimum), String(maximum), '007', ...(isNullable ? ['', 'null'] : [])],
-      rejected: rejectAll([...NOT_DECIMAL, ...tooLarge, ...(isNullable ? [] : ['', 'null', '0'])], message),
-    };
+    const values = [...NOT_DECIMAL, String(Number(maximum) + 1), '9'.repeat(20)];
+    const accepted = [String(minimum), String(maximum), '007'];
+    return types.includes('null')
+      ? { accepted: [...accepted, '', 'null'], rejected: [{ values, message }] }
+      : { accepted, rejected: [{ values: [...values, '', 'null', '0'], message }] };
   }
   const tooLong = `must have at most ${maxLength} characters`;
   if (format || name === 'before' || name === 'after') {
     const { taken = [], refused = [] } = EDGES[String(format ?? 'date-time')] ?? {};
     const long = `2026-11-21T08:25:00.${'0'.repeat(Number(maxLength ?? 0))}Z`;
-    return {
-      accepted: taken,
-      rejected: [
-        ...rejectAll([...refused, '%00', 'a%00b', 'yesterday']),
-        ...(maxLength ? rejectAll([long], tooLong) : []),
-      ],
-    };
+    const rejected: Rejected[] = [{ values: [...refused, '%00', 'a%00b', 'yesterday'] }];
+    if (maxLength) rejected.push({ values: [long], message: tooLong });
+    return { accepted: taken, rejected };
   }
+  const empty = { values: [''], message: 'must have at least 1 character' };
   if (name === 'ids') {
-    const others = ['null', `${EXAMPLE_ID},`, `${EXAMPLE_ID};${EXAMPLE_ID}`, 'nothing-has-this'];
-    return {
-      accepted: [EXAMPLE_ID, `${EXAMPLE_ID},%20${EXAMPLE_ID}`],
-      rejected: [
-        ['', 'must have at least 1 character'],
-        ...rejectAll(others, 'must be ids, separated by commas'),
-      ],
-    };
+    const values = ['null', `${EXAMPLE_ID},`, `${EXAMPLE_ID};${EXAMPLE_ID}`, 'nothing-has-this'];
+    const accepted = [EXAMPLE_ID, `${EXAMPLE_ID},%20${EXAMPLE_ID}`];
+    return { accepted, rejected: [empty, { values, message: 'must be ids, separated by commas' }] };
   }
   const textOf = (count: number) => encodeURIComponent(ASTRAL.repeat(count));
-  const marks = `a${encodeURIComponent('\u0301'.repeat(31))}`;
-  return {
-    accepted: [
-      ...[textOf(Number(minLength)), textOf(Number(maxLength))],
-      ...['nothing-has-this', UNKNOWN, "'", '{}', '%25'],
-    ],
-    rejected: [
-      ['', 'must have at least 1 character'],
-      [textOf(Number(maxLength) + 1), tooLong],
-      ...rejectAll(['%00', 'a%00b'], 'must not contain U+0000 or a lone surrogate'),
-      ...(Number(maxLength) > 31
-        ? rejectAll([marks], 'must not contain more than 30 combining marks in a row')
-        : []),
-    ],
-  };
+  const rejected = [
+    empty,
+    { values: [textOf(Number(maxLength) + 1)], message: tooLong },
+    { values: ['%00', 'a%00b'], message: 'must not contain U+0000 or a lone surrogate' },
+  ];
+  const marks = [`a${encodeURIComponent('\u0301'.repeat(31))}`];
+  if (Number(maxLength) > 31)
+    rejected.push({ values: marks, message: 'must not contain more than 30 combining marks in a row' });
+  const texts = ['nothing-has-this', UNKNOWN, "'", '{}', '%25'];
+  return { accepted: [textOf(Number(minLength)), textOf(Number(maxLength)), ...texts], rejected };
 }
 
 describe('every parameter accepts what its document allows, rejects everything else, and can be sent only once', () => {
@@ -126,65 +111,34 @@ describe('every parameter accepts what its document allows, rejects everything e
           pagination: { limit: 25, offset: 0, total: 0 },
         });
     }
-    for (const [value, message] of rejected) {
-      const { status, body } = await read(`${name}=${value}${beside}`);
-      expect(status, `${name}=${value}`).toBe(400);
-      if (message) expect(body, `${name}=${value}`).toEqual(invalid([`query.${name}`, message]));
-      const paths = body.error.details.map((detail: { path: string }) => detail.path);
-      expect([...new Set(paths)]).toEqual([`query.${name}`]);
-    }
+    for (const { values, message = expect.any(String) } of rejected)
+      for (const value of values) {
+        const { status, body } = await read(`${name}=${value}${beside}`);
+        expect(status, `${name}=${value}`).toBe(400);
+        for (const detail of body.error.details)
+          expect(detail, `${name}=${value}`).toEqual({ path: `query.${name}`, message });
+      }
     for (const query of [`${name}=1&${name}=1`, `${name}=1&x=1&${name}=2&${name}=3`])
       expect((await read(query)).body).toEqual(invalid([`query.${name}`, 'must not be repeated']));
   });
-
-  test.each(PARAMETERS.filter(({ schema }) => 'default' in schema))(
-    'without $name, $operation returns what it returns with the default',
-    async ({ operation, name, schema }) => {
-      const sent = await requestOf(operation, has);
-      const without = await send(populated, sent);
-      const joint = sent.path.includes('?') ? '&' : '?';
-      expect(without.body).toEqual(
-        (await send(populated, { ...sent, path: `${sent.path}${joint}${name}=${schema.default}` })).body,
-      );
-      if (without.body.pagination) expect(without.body.pagination[name]).toBe(schema.default);
-    },
-  );
 });
 
 describe('all validation errors are reported at once', () => {
   test('errors of contacts and of other fields of a body', async () => {
-    const { status, body } = await agency.post('/v1/customers', {
-      firstName: 5,
-      summary: '\u0000',
-      preferredLanguage: 'fr',
-      tags: 'x',
-      contacts: [
-        { identifierType: 'fax', identifierValue: '' },
-        { identifierType: 'whatsapp', identifierValue: 'not a number' },
-        { identifierType: 'email', identifierValue: 'ana' },
-        { identifierType: 'telefono', identifierValue: '@' },
-        { identifierType: 'instagram', identifierValue: '@' },
-      ],
-    });
-    expect(status).toBe(400);
-    const details: { path: string; message: string }[] = body.error.details;
-    const E164 = 'must be a telephone number in E.164, such as +5215512345678';
-    expect(Object.fromEntries(details.map(({ path, message }) => [path, message]))).toEqual({
-      'body.firstName': 'must be a string',
-      'body.summary': 'must not contain U+0000 or a lone surrogate',
-      'body.preferredLanguage': 'must be one of es, pt, en',
-      'body.tags': 'must be an array',
-      'body.contacts[0].identifierType':
-        'must be one of whatsapp, instagram, messenger, email, telefono, web',
-      'body.contacts[0].identifierValue': 'must have at least 1 character',
-      'body.contacts[1].identifierValue': `${E164}, a business-scoped user id, or a linked id that ends in @lid`,
-      'body.contacts[2].identifierValue':
-        'must be an address with one @ between two parts, without spaces, mailto: or <>',
-      'body.contacts[3].identifierValue': E164,
-      'body.contacts[4].identifierValue': 'must be a handle',
-    });
-    expect(details).toHaveLength(10);
-    for (const { path, message } of details) expect(body.error.message).toContain(`${path} ${message}`);
+    const contacts = [
+      { identifierType: 'fax', identifierValue: '' },
+      { identifierType: 'telefono', identifierValue: '@' },
+    ];
+    const { status, body } = await agency.post('/v1/customers', { firstName: 5, tags: 'x', contacts });
+    const types = 'whatsapp, instagram, messenger, email, telefono, web';
+    const errors = invalid(
+      ['body.contacts[0].identifierType', `must be one of ${types}`],
+      ['body.contacts[0].identifierValue', 'must have at least 1 character'],
+      ['body.contacts[1].identifierValue', 'must be a telephone number in E.164, such as +5215512345678'],
+      ['body.firstName', 'must be a string'],
+      ['body.tags', 'must be an array'],
+    );
+    expect([status, body]).toEqual([400, errors]);
   });
 
   test('at most twenty errors, of the query too', async () => {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { generateKey } from '../../src/api-keys/api-key.ts';
-import { DOCUMENTED, declaredCodes, type Operation, operationsOf, PUBLIC } from '../support/contract.ts';
+import { DOCUMENTED, declaredCodes, type Operation } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { withoutTriggers } from '../support/databases.ts';
 import {
@@ -17,9 +16,8 @@ import {
   send,
 } from '../support/operations.ts';
 import type { Agency } from '../support/service.ts';
-import { UNAUTHORIZED } from '../support/unauthorized.ts';
 
-/** Every operation with ids of another organization and of archived records, and every operation of /v1 without a valid key. */
+/** Every operation with ids of another organization and of archived records. */
 
 const { service, dashboard } = useDashboard();
 
@@ -57,18 +55,6 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   expect(await stored()).toEqual(before);
-});
-
-test.each([
-  ['no key', null, UNAUTHORIZED.noKey],
-  ['a malformed key', 'nonsense', UNAUTHORIZED.incomplete],
-  ['an unknown key', generateKey(), UNAUTHORIZED.notActive],
-])('with %s every operation returns the same 401, and changes nothing', async (_name, key, expected) => {
-  for (const { name } of operationsOf(PUBLIC)) {
-    const sent = await requestOf(name, ids.theirs);
-    const { status, body, headers } = await mine.request(sent.method, sent.path, { ...sent, key });
-    expect([status, body, headers['www-authenticate']], name).toEqual([401, expected, 'Bearer']);
-  }
 });
 
 /** Every id in the path of an operation, except that of the organization. */
