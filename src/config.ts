@@ -18,8 +18,6 @@ const postgresUrl = () =>
       'must be a postgres:// URL. In its user and password, percent-encode @ as %40, / as %2F, # as %23, ? as %3F and % as %25',
     );
 
-const secret = () => z.string().min(32, 'must have at least 32 characters');
-
 const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/+(.*?))?\/*$/;
 
 const fileStorage = () =>
@@ -81,9 +79,6 @@ export const Environment = z.object({
   SIGNED_URL_TTL_SECONDS: integerFrom(30, 3_600)
     .default(300)
     .describe('Lifetime of a signed download link, in seconds.'),
-  FILE_SIGNING_SECRET: secret()
-    .optional()
-    .describe('Signs download links. Default: generated, in `DATA_DIR`.'),
   SHUTDOWN_DRAIN_MS: integerFrom(0, 600_000)
     .optional()
     .describe('Time to serve requests after SIGTERM, while `/readyz` is 503. Default: `2000`; embedded `0`.'),
@@ -109,7 +104,9 @@ export const Environment = z.object({
   DASHBOARD_PORT: integerFrom(0, 65_535)
     .default(3001)
     .describe('Port of the dashboard API; 0 chooses a free one.'),
-  DASHBOARD_TOKEN: secret()
+  DASHBOARD_TOKEN: z
+    .string()
+    .min(32, 'must have at least 32 characters')
     .optional()
     .describe(
       'Bearer token of the dashboard backend. Default: the dashboard API is closed; with the embedded database, a generated token.',

@@ -230,11 +230,11 @@ describe('a start that fails explains why in one line, without a stack, and ends
   };
 
   test('invalid variables, all with their names', async () => {
-    const settings = { PORT: 'abc', SIGNED_URL_TTL_SECONDS: '5', FILE_SIGNING_SECRET: 'short' };
+    const settings = { PORT: 'abc', SIGNED_URL_TTL_SECONDS: '5', DASHBOARD_TOKEN: 'short' };
     const line = await startInVain(settings);
     expect(line).toContain('PORT must be');
     expect(line).toContain('SIGNED_URL_TTL_SECONDS must be an integer from 30 to 3600');
-    expect(line).toContain('FILE_SIGNING_SECRET must have at least 32 characters');
+    expect(line).toContain('DASHBOARD_TOKEN must have at least 32 characters');
   });
 
   test('no DATABASE_URL, but a sign of production: it starts no demo', async () => {

@@ -21,7 +21,6 @@ const VARIABLES = {
   FILE_STORAGE: 's3://bucket/prefix',
   AWS_ENDPOINT_URL_S3: 'https://s3.example.com',
   SIGNED_URL_TTL_SECONDS: '301',
-  FILE_SIGNING_SECRET: 'a'.repeat(32),
   SHUTDOWN_DRAIN_MS: '2001',
   MCP: 'write',
   LOG_LEVEL: 'error',

@@ -14,9 +14,8 @@ export async function openFiles(config: Config, publicUrl: string) {
     return { ...(await openS3({ ...config.FILE_STORAGE, ttlSeconds, endpoint })), serve: undefined };
   }
   const root = join(config.DATA_DIR, 'files');
-  const secret =
-    config.FILE_SIGNING_SECRET ??
-    (await persistedSecret(join(config.DATA_DIR, 'file-signing-secret'), () => randomBase62(32)));
+  // Instances that share the files share the secret too.
+  const secret = await persistedSecret(join(config.DATA_DIR, 'file-signing-secret'), () => randomBase62(32));
   return {
     storage: diskStorage(root),
     links: ownLinks(secret, publicUrl, ttlSeconds),
