@@ -1,9 +1,7 @@
-import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
-import { Agent, type IncomingMessage, request } from 'node:http';
+import { request } from 'node:http';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import type { DashboardOptions } from '../src/dashboard-app.ts';
 import { databaseNow, type Queries } from '../src/db/index.ts';
 import { createToken, readToken } from '../src/files/links.ts';
@@ -38,7 +36,7 @@ async function emptyQuote() {
   const agency = await service.agency();
   const { id } = await quote(agency);
   const path = `/quotes/${id}/attachments`;
-  const upload = async (parts: Part[], headers: Record<string, string> = {}, api = dashboard) => {
+  const upload = async (parts = [KIND, FILE], headers: Record<string, string> = {}, api = dashboard) => {
     const form = await formOf(...parts);
     return api.of(agency).post(path, form.body, { headers: { ...form.headers, ...headers } });
   };
@@ -51,7 +49,7 @@ async function emptyQuote() {
 describe('an upload', () => {
   test('stores the file as it was sent, and both APIs list it', async () => {
     const { agency, call, path, upload, rows, files } = await emptyQuote();
-    const { status, body } = await upload([KIND, FILE]);
+    const { status, body } = await upload();
     expect(status).toBe(201);
     expect(body).toEqual({
       id: expect.any(String),
@@ -125,8 +123,8 @@ describe('an upload', () => {
 
 test('a DELETE removes the row and the file, also by ids in upper case, and nothing through another quote', async () => {
   const { agency, call, path, upload, rows, files } = await emptyQuote();
-  const { body: neighbour } = await upload([KIND, FILE]);
-  const { body: deleted } = await upload([KIND, FILE]);
+  const { body: neighbour } = await upload();
+  const { body: deleted } = await upload();
   const other = await quote(agency);
   expect((await call.delete(`/quotes/${other.id}/attachments/${deleted.id}`)).status).toBe(404);
   const upperCase = `${path}/${deleted.id}`.replace(/[\da-f-]{36}/g, (id) => id.toUpperCase());
@@ -136,58 +134,24 @@ test('a DELETE removes the row and the file, also by ids in upper case, and noth
   expect(await files()).toEqual([neighbour.id]);
 });
 
-describe('an upload that is not finished', () => {
-  let port = 0;
-  beforeAll(async () => {
-    ({ port } = await listen(dashboard));
+test('an upload that breaks off leaves nothing', async () => {
+  const { agency, path, rows, files } = await emptyQuote();
+  const { port } = await listen(dashboard);
+  onTestFinished(() => dashboard.app.server.closeAllConnections());
+  const { body, headers } = await formOf(KIND, FILE);
+  const upload = request({
+    port,
+    method: 'POST',
+    path: `/dashboard/v1/organizations/${agency.id}${path}`,
+    headers: { ...headers, authorization: `Bearer ${TOKEN}` },
   });
-  afterAll(() => dashboard.app.server.closeAllConnections());
-
-  /** Sends the beginning of a file; `send` sends more of it. */
-  async function beginUpload(organizationId: string, path: string) {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    onTestFinished(() => agent.destroy());
-    const { body, headers } = await formOf(KIND, FILE);
-    const upload = request({
-      port,
-      agent,
-      method: 'POST',
-      path: `/dashboard/v1/organizations/${organizationId}${path}`,
-      headers: { ...headers, authorization: `Bearer ${TOKEN}` },
-    });
-    upload.on('error', () => undefined);
-    const send = (bytes: Buffer) => new Promise((done) => upload.write(bytes, done));
-    await send(body.subarray(0, body.indexOf('the bytes')));
-    return { upload, send, agent };
-  }
-
-  test('is rejected as soon as it is too large; when the rest has come, its connection serves the next request', async () => {
-    const { agency, path, expectNothingStored } = await emptyQuote();
-    const { upload, send, agent } = await beginUpload(agency.id, path);
-    const rejected = once(upload, 'response');
-    for (let sent = 0; sent <= LIMIT; sent += MEBIBYTE) await send(Buffer.alloc(MEBIBYTE));
-    const [response] = (await rejected) as [IncomingMessage];
-    expect([response.statusCode, await text(response)]).toEqual([
-      413,
-      expect.stringContaining('PAYLOAD_TOO_LARGE'),
-    ]);
-    await expectNothingStored();
-    for (let more = 0; more < 5; more += 1) await send(Buffer.alloc(MEBIBYTE));
-    upload.end();
-    const next = request({ port, agent, path: '/openapi.json' }).end();
-    const [{ statusCode }] = (await once(next, 'response')) as [IncomingMessage];
-    expect([statusCode, next.socket?.localPort]).toEqual([200, upload.socket?.localPort]);
-  });
-
-  test('and breaks off leaves nothing', async () => {
-    const { agency, path, rows, files } = await emptyQuote();
-    const { upload, send } = await beginUpload(agency.id, path);
-    await send(Buffer.alloc(MEBIBYTE));
-    await expect.poll(files).toEqual([expect.stringMatching(/\.partial$/)]);
-    upload.destroy();
-    await expect.poll(files).toEqual([]);
-    expect(await rows()).toEqual([]);
-  });
+  upload.on('error', () => undefined);
+  upload.write(body.subarray(0, body.indexOf('the bytes')));
+  upload.write(Buffer.alloc(MEBIBYTE));
+  await expect.poll(files).toEqual([expect.stringMatching(/\.partial$/)]);
+  upload.destroy();
+  await expect.poll(files).toEqual([]);
+  expect(await rows()).toEqual([]);
 });
 
 describe('between the file and its row', () => {
@@ -204,7 +168,7 @@ describe('between the file and its row', () => {
       await call.delete(`/quotes/${id}`);
     };
     const api = await dashboardWith({ storage: { ...service.storage, put } });
-    const response = await upload([KIND, FILE], {}, api);
+    const response = await upload(undefined, {}, api);
     expect(response).toMatchObject(failed(404, 'QUOTE_NOT_FOUND'));
     await expectNothingStored();
   });
@@ -213,7 +177,7 @@ describe('between the file and its row', () => {
     const { agency, path, upload, rows, files } = await emptyQuote();
     const remove = () => Promise.reject(new Error('The disk does not respond.'));
     const api = await dashboardWith({ storage: { ...service.storage, remove } });
-    const uploadAgain = () => upload([KIND, FILE], { 'idempotency-key': 'one' }, api);
+    const uploadAgain = () => upload(undefined, { 'idempotency-key': 'one' }, api);
     const { body } = await uploadAgain();
     expect(await uploadAgain()).toMatchObject({ status: 201, body: { id: body.id } });
     expect((await api.of(agency).delete(`${path}/${body.id}`)).status).toBe(200);
@@ -224,7 +188,7 @@ describe('between the file and its row', () => {
     'a DELETE whose commit fails leaves the row and the file',
     async () => {
       const { call, path, upload, rows, files } = await emptyQuote();
-      const { body } = await upload([KIND, FILE]);
+      const { body } = await upload();
       await service.query(`create function full_disk() returns trigger language plpgsql as $$
         begin raise exception 'full' using errcode = 'disk_full'; end $$;
         create constraint trigger full_disk after delete on quote_attachments
@@ -251,7 +215,7 @@ describe('between the file and its row', () => {
         : { read: (one, values) => (one.name === 'quotes.get_record' ? fail() : queries.read(one, values)) }),
     });
     const db = { ...service.db, for: (id: string) => failing(service.db.for(id)) };
-    expect(await upload([KIND, FILE], {}, await dashboardWith({ db }))).toMatchObject({ status: 503 });
+    expect(await upload(undefined, {}, await dashboardWith({ db }))).toMatchObject({ status: 503 });
     expect(await files()).toHaveLength(count);
   });
 });
@@ -327,12 +291,9 @@ describe('a signed link', () => {
     expect(part.rawPayload.equals(content.subarray(5, 10))).toBe(true);
     const past = await download(path, { range: 'bytes=2000-' });
     expect([past.statusCode, past.headers['content-range']]).toEqual([416, 'bytes */2000']);
-    const message = 'The range begins after the end of the file. Content-Range has the size of the file.';
-    expect(JSON.parse(past.body)).toEqual({ error: { code: 'RANGE_NOT_SATISFIABLE', message } });
+    expect(JSON.parse(past.body).error.code).toBe('RANGE_NOT_SATISFIABLE');
     expect((await download(path, { range, 'if-range': etag })).statusCode).toBe(206);
     expect((await download(path, { range, 'if-range': '"other"' })).statusCode).toBe(200);
-    const { statusCode, body } = await download(path, { 'if-match': '"other"' });
-    expect([statusCode, JSON.parse(body).error.code]).toEqual([412, 'PRECONDITION_FAILED']);
   });
 
   test.each([
@@ -359,7 +320,7 @@ describe('a signed link', () => {
 test('a quote has at most 200 attachments, however many arrive at once; each that comes or goes moves its updatedAt', async () => {
   const { agency, call, id, path, upload, files } = await emptyQuote();
   const updated = async () => (await call.get(`/quotes/${id}`)).body.updatedAt as string;
-  const [created, { body: first }] = [await updated(), await upload([KIND, FILE])];
+  const [created, { body: first }] = [await updated(), await upload()];
   const added = await updated();
   expect((await call.delete(`${path}/${first.id}`)).status).toBe(200);
   expect([added > created, (await updated()) > added]).toEqual([true, true]);
@@ -368,7 +329,7 @@ test('a quote has at most 200 attachments, however many arrive at once; each tha
       select $1, gen_random_uuid(), $2, 'a', 'a', 'a', 1 from generate_series(1, 198)`,
     [agency.id, id],
   );
-  const replies = await Promise.all(Array.from({ length: 6 }, () => upload([KIND, FILE])));
+  const replies = await Promise.all(Array.from({ length: 6 }, () => upload()));
   expect(replies.map(({ status }) => status).sort()).toEqual([201, 201, 400, 400, 400, 400]);
   const rejected = replies.find(({ status }) => status === 400);
   expect(rejected?.body.error.details).toEqual([
@@ -377,6 +338,6 @@ test('a quote has at most 200 attachments, however many arrive at once; each tha
   // The rejected files are gone, and the quote has not moved.
   expect(await files()).toHaveLength(2);
   const full = await updated();
-  await upload([KIND, FILE]);
+  await upload();
   expect(await updated()).toBe(full);
 });

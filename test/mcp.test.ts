@@ -18,8 +18,6 @@ beforeAll(async () => {
   service = await startService({
     mcp: 'write',
     logTo: { write: (line) => lines.push(JSON.parse(line)) },
-    // So that two responses have the same signed links.
-    signedAt: Date.parse('2026-11-21T08:25:00Z'),
   });
   base = (await listen(service)).origin;
 });

@@ -2,10 +2,17 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll } from 'vitest';
 import { buildDashboardApp, type DashboardOptions } from '../../src/dashboard-app.ts';
 import { ownLinks } from '../../src/files/links.ts';
-import { keepCauses } from './causes.ts';
 import { contractOf, INTERNAL } from './contract.ts';
 import { TENANT_TABLES } from './dataset.ts';
-import { ask, type Calls, callsOf, type Service, type ServiceOptions, useService } from './service.ts';
+import {
+  ask,
+  type Calls,
+  callsOf,
+  errorsLogger,
+  type Service,
+  type ServiceOptions,
+  useService,
+} from './service.ts';
 
 export const TOKEN = 'dashboard-token-of-the-test-service-0001';
 
@@ -28,31 +35,28 @@ const STORED = `${TENANT_TABLES.map(
     `select '${table}' as name, to_jsonb(t) - 'last_used_at' as row from ${table} t where organization_id = $1`,
 ).join(' union all ')} order by 1, 2`;
 
-type Watch = ReturnType<typeof keepCauses>['watch'];
-
-const callerOf = (app: FastifyInstance, prefix: string, watch: Watch): Caller =>
+const callerOf = (app: FastifyInstance, prefix: string): Caller =>
   callsOf<{ token?: string | null }>((method, path, { token = TOKEN, ...sent } = {}) =>
-    ask(app, hold, { ...sent, method, url: prefix + path, secret: token }, watch),
+    ask(app, hold, { ...sent, method, url: prefix + path, secret: token }),
   );
 
 export async function buildDashboard(
   service: Service,
   options: Partial<DashboardOptions> = {},
 ): Promise<Dashboard> {
-  const causes = keepCauses();
   const app = await buildDashboardApp({
     db: service.db,
     token: TOKEN,
     storage: service.storage,
     links: ownLinks(service.secret, 'http://localhost:3000', 300),
-    logger: causes.logger,
+    logger: errorsLogger(),
     ...options,
   });
   const root = '/dashboard/v1';
   return {
     app,
-    ...callerOf(app, root, causes.watch),
-    of: ({ id }) => callerOf(app, `${root}/organizations/${id}`, causes.watch),
+    ...callerOf(app, root),
+    of: ({ id }) => callerOf(app, `${root}/organizations/${id}`),
     stored: async ({ id }) => {
       const found = await service.query<{ name: string; row: unknown }>(STORED, [id]);
       const rowsOf = (table: string) => found.filter(({ name }) => name === table).map(({ row }) => row);

@@ -1,11 +1,9 @@
 import { onTestFinished } from 'vitest';
-import { type AppOptions, buildApp } from '../../src/app.ts';
+import type { AppOptions } from '../../src/app.ts';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/db/index.ts';
-import { ownLinks } from '../../src/files/links.ts';
-import { memoryLimiter } from '../../src/http/limiter.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
-import type { Agency, Service } from './service.ts';
+import { type Agency, appOf, type Service } from './service.ts';
 
 /** Parts of the service that a test builds for itself, in addition to the service of its file. */
 
@@ -23,18 +21,7 @@ export function ownPool(service: Service, options: Partial<DatabaseOptions> = {}
   return db;
 }
 
-/** Another app on the database and keys of the service: without log and rate limit, unless the options have them. */
-export const appOf = (service: Service, options: Partial<AppOptions> = {}) =>
-  buildApp({
-    db: service.db,
-    keys: service.keys,
-    rateLimit: { limiter: memoryLimiter(), requestsPerMinute: 0 },
-    links: ownLinks(service.secret, 'http://localhost', 300),
-    logger: createLogger('silent'),
-    ...options,
-  });
-
-/** The same, but it closes with the test. */
+/** Another app on the database and keys of the service, without log and rate limit; it closes with the test. */
 export async function ownApp(service: Service, options: Partial<AppOptions> = {}) {
   const app = await appOf(service, options);
   onTestFinished(() => app.close());

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, vi } from 'vitest';
 import { type KeyCache, openKeyCache } from '../../src/api-keys/cache.ts';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
-import { buildApp } from '../../src/app.ts';
+import { type AppOptions, buildApp } from '../../src/app.ts';
 import {
   type Database,
   type OrganizationScope,
@@ -19,7 +19,6 @@ import { diskStorage, type FileStorage } from '../../src/files/storage.ts';
 import { memoryLimiter } from '../../src/http/limiter.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createOrganization } from '../../src/organizations/repository.ts';
-import { keepCauses } from './causes.ts';
 import { contractOf, PUBLIC } from './contract.ts';
 import { createTestDatabase, pooled } from './databases.ts';
 
@@ -67,8 +66,6 @@ export type ServiceOptions = {
   /** Where log lines go; silent without it. */
   logTo?: { write: (line: string) => void };
   logLevel?: string;
-  /** When links are signed; without it, by the database's clock. Milliseconds since 1970. */
-  signedAt?: number;
   /** Another service, whose database this one shares. */
   beside?: Pick<Service, 'url' | 'ownerUrl'>;
   /** The clock of the key cache. */
@@ -119,6 +116,20 @@ async function expectNothingLeft(db: Database, pool: pg.Pool): Promise<void> {
   );
 }
 
+/** An app on a database and its keys: without log and rate limit, unless the options have them. */
+export const appOf = (
+  { db, keys, secret }: Pick<Service, 'db' | 'keys' | 'secret'>,
+  options: Partial<AppOptions> = {},
+) =>
+  buildApp({
+    db,
+    keys,
+    rateLimit: { limiter: memoryLimiter(), requestsPerMinute: 0 },
+    links: ownLinks(secret, 'http://localhost:3000', 300),
+    logger: createLogger('silent'),
+    ...options,
+  });
+
 const SECRET = 'test-signing-secret-of-32-characters';
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
@@ -126,8 +137,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     ? { url: options.beside.url, ownerUrl: options.beside.ownerUrl, drop: async () => undefined }
     : await createTestDatabase(inject('serverUrl'));
   const dataDir = await mkdtemp(join(tmpdir(), 'crm-files-'));
-  const causes = keepCauses();
-  const logger = options.logTo ? createLogger(options.logLevel ?? 'info', options.logTo) : causes.logger;
+  const logger = options.logTo ? createLogger(options.logLevel ?? 'info', options.logTo) : errorsLogger();
   const db = openDatabase({
     url: pooled(database.url, inject('poolerUrl')),
     poolSize: 10,
@@ -138,27 +148,22 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const keys = openKeyCache({ db, logger, ...(options.keyClock && { now: options.keyClock }) });
   const pool = new pg.Pool({ connectionString: database.ownerUrl, max: 2 });
   pool.on('error', () => undefined);
-  const links = ownLinks(SECRET, 'http://localhost:3000', 300);
-  const { signedAt } = options;
-  const app = await buildApp({
-    db,
-    keys,
-    rateLimit: { limiter: memoryLimiter(), requestsPerMinute: options.requestsPerMinute ?? 0 },
-    links: { sign: (scope, file, now) => links.sign(scope, file, signedAt ?? now) },
+  const requestsPerMinute = options.requestsPerMinute ?? 0;
+  const parts = { db, keys, secret: SECRET };
+  const app = await appOf(parts, {
+    rateLimit: { limiter: memoryLimiter(), requestsPerMinute },
     files: { root: dataDir, secret: SECRET },
     logger,
     ...(options.mcp && { mcp: options.mcp }),
   });
-  const client = clientOf(app, causes.watch);
+  const client = clientOf(app);
   return {
+    ...parts,
     app,
-    db,
     url: database.url,
     ownerUrl: database.ownerUrl,
-    keys,
     storage: diskStorage(dataDir),
     dataDir,
-    secret: SECRET,
     client,
     agency: async (name = 'Agency') => {
       const { id } = await createOrganization(db, name);
@@ -178,15 +183,14 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   };
 }
 
-/**
- * Injects a request into the application, and compares the response with the document.
- * @param watch called with every response
- */
+/** Prints errors, which the runner shows only of tests that fail. */
+export const errorsLogger = () => createLogger('error', { write: (line: string) => console.error(line) });
+
+/** Injects a request into the application, and compares the response with the document. */
 export async function ask(
   app: FastifyInstance,
   hold: ReturnType<typeof contractOf>,
   sent: Sent & { method: string; url: string; secret: string | null },
-  watch?: ReturnType<typeof keepCauses>['watch'],
 ): Promise<Reply> {
   const { method, url, secret, body: payload } = sent;
   const response = await app.inject({
@@ -197,7 +201,6 @@ export async function ask(
   });
   const headers = response.headers as Reply['headers'];
   const { statusCode: status, body: text } = response;
-  watch?.(`${method} ${url}`, status, headers);
   hold({ method, url, status, headers, body: text });
   const isJson = headers['content-type']?.startsWith('application/json') && text !== '';
   return { status, headers, body: isJson ? JSON.parse(text) : undefined, text };
@@ -205,15 +208,12 @@ export async function ask(
 
 const holdToContract = contractOf(PUBLIC);
 
-export function clientOf(
-  app: FastifyInstance,
-  watch?: ReturnType<typeof keepCauses>['watch'],
-): (key: string) => Client {
+export function clientOf(app: FastifyInstance): (key: string) => Client {
   return (own) => ({
     key: own,
     ...callsOf<{ key?: string | null }>((method, url, { key = own, ...sent } = {}) => {
       const hold = url.startsWith('/v1') ? holdToContract : () => undefined;
-      return ask(app, hold, { ...sent, method, url, secret: key }, watch);
+      return ask(app, hold, { ...sent, method, url, secret: key });
     }),
   });
 }
