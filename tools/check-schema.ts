@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import config from '../drizzle.config.ts';
 import * as schema from '../src/db/tables/index.ts';
 
 /** Fails if the migrations do not create the tables of the code. */
-const { entries } = JSON.parse(readFileSync(`${config.out}/meta/_journal.json`, 'utf8'));
-const newest = entries.at(-1).tag.slice(0, 4);
-const snapshot = JSON.parse(readFileSync(`${config.out}/meta/${newest}_snapshot.json`, 'utf8'));
+const newest = globSync(`${config.out}/meta/*_snapshot.json`).sort().at(-1) ?? '';
+const snapshot = JSON.parse(readFileSync(newest, 'utf8'));
 const missing = await generateMigration(snapshot, generateDrizzleJson(schema, snapshot.id));
 if (missing.length > 0) {
   console.log('No migration makes this. Write one: npx drizzle-kit generate --name what_changes');

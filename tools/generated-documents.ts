@@ -19,15 +19,14 @@ export type GeneratedDocument = {
 
 /** In place of what an application needs to run, but not to describe itself. */
 const unused = {} as never;
+const idle = { db: unused, links: unused, logger: createLogger('silent') };
 
 /** The public application, which can only describe itself. */
 export const describedApp = (publicUrl?: string, describe = describeApi) =>
   buildApp({
-    db: unused,
+    ...idle,
     keys: unused,
     rateLimit: { limiter: unused, requestsPerMinute: 0 },
-    links: unused,
-    logger: createLogger('silent'),
     publicUrl,
     describe,
   });
@@ -92,8 +91,7 @@ const json = (value: object) => () => `${JSON.stringify(value, null, 2)}\n`;
 
 export async function generatedDocuments(): Promise<GeneratedDocument[]> {
   const document = await documentOf(await describedApp());
-  const options = { db: unused, storage: unused, links: unused, logger: createLogger('silent') };
-  const app = await buildDashboardApp({ ...options, token: 'unused', describe: describeApi });
+  const app = await buildDashboardApp({ ...idle, storage: unused, token: 'unused', describe: describeApi });
   return [
     { path: 'openapi/openapi.json', render: json(document) },
     { path: 'openapi/dashboard.json', render: json(await documentOf(app)) },

@@ -4,20 +4,18 @@ import { promisify } from 'node:util';
 
 /** npm run verify: all checks, side by side, also when one fails. Needs no database. */
 
-const node = (...args: string[]): string[] => [process.execPath, ...args];
-const withRuntime = (script: string, ...args: string[]): string[] =>
-  node('--import', './src/runtime.js', script, ...args);
+const NODE = [process.execPath, '--import', './src/runtime.js'];
 
 /** The slowest first. */
 const CHECKS: readonly [name: string, command: string[]][] = [
   ['types', ['tsc']],
   ['types of tools', ['tsc', '--project', 'tools']],
   ['format and lint', ['tools/node_modules/.bin/biome', 'check']],
-  ['OpenAPI documents', node('tools/check-documents.ts')],
-  ['names in documents', node('tools/lint-texts.ts')],
-  ['generated documents', withRuntime('tools/documents.ts', '--check')],
+  ['OpenAPI documents', [...NODE, 'tools/check-documents.ts']],
+  ['names in documents', [...NODE, 'tools/lint-texts.ts']],
+  ['generated documents', [...NODE, 'tools/documents.ts', '--check']],
   ['unused code and dependencies', ['tools/node_modules/.bin/knip']],
-  ['migrations of the schema', withRuntime('tools/check-schema.ts')],
+  ['migrations of the schema', [...NODE, 'tools/check-schema.ts']],
 ];
 
 const waiting = [...CHECKS];

@@ -7,12 +7,11 @@ import {
   isSafeToRepeat,
   isTimeout,
   isTransient,
-  sqlState,
-  violatedConstraint,
 } from '../../src/db/index.ts';
 
 const fromServer = (code: string, constraint?: string) =>
   Object.assign(new Error('from PostgreSQL'), { code, severity: 'ERROR', constraint });
+const NOT_FOUND = new ApiError('CUSTOMER_NOT_FOUND', { id: 'terminated' });
 const fromSocket = (code: string, syscall?: string) =>
   Object.assign(new Error('from a socket'), { code, syscall });
 
@@ -47,13 +46,7 @@ describe('whether an error is transient, safe to repeat, and an error of the dat
     ['a dead connection', new Error('Client has encountered … and is not queryable'), true, false, true],
     ['a frozen server', new Error('Query read timeout'), true, false, true],
     ['a transaction that took too long', new DatabaseTimeout(), false, false, true],
-    [
-      'an API error with a word of connection errors',
-      new ApiError('CUSTOMER_NOT_FOUND', { id: 'terminated' }),
-      false,
-      false,
-      false,
-    ],
+    ['an API error with a word of connection errors', NOT_FOUND, false, false, false],
     ['a unique violation', fromServer('23505'), false, false, false],
     ['a table that does not exist', fromServer('42P01'), false, false, false],
     ['a programming error', new TypeError('x is not a function'), false, false, false],
@@ -61,14 +54,6 @@ describe('whether an error is transient, safe to repeat, and an error of the dat
   ])('%s', (_name, error, ...expected) => {
     expect([isTransient(error), isSafeToRepeat(error), isDatabaseError(error)]).toEqual(expected);
   });
-});
-
-test('only an error of PostgreSQL has an SQLSTATE, and only a violation names its constraint', () => {
-  expect(sqlState(fromServer('23505'))).toBe('23505');
-  expect(sqlState(fromSocket('EPIPE'))).toBeUndefined();
-  expect(sqlState(Object.assign(new Error('x'), { code: '23505' }))).toBeUndefined();
-  expect(violatedConstraint(fromServer('23505', 'quotes_token_key'))).toBe('quotes_token_key');
-  expect(violatedConstraint(fromServer('42P01', 'quotes_token_key'))).toBeUndefined();
 });
 
 test.each<[string, unknown, isTimeout: boolean, isUndone: boolean]>([

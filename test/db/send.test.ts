@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { type Database, openDatabase, type Statement } from '../../src/db/index.ts';
+import type { Database, Statement } from '../../src/db/index.ts';
 import { ownPool } from '../support/instance.ts';
 import { useService } from '../support/service.ts';
 
@@ -63,18 +63,4 @@ test('a read of more than 1 MiB keeps its slot until its caller has sent the res
   await queries.read(large, {});
   sent.resolve();
   await expect.poll(() => db.stats().running).toBe(0);
-});
-
-test('a closed database has no connection left on the server', async () => {
-  const name = 'closing';
-  const connections = () => service.query('select from pg_stat_activity where application_name = $1', [name]);
-  const url = `${service.url}${service.url.includes('?') ? '&' : '?'}application_name=${name}`;
-  const sleep = statement('select pg_sleep(0.05)');
-  for (let round = 0; round < 10; round += 1) {
-    const closing = openDatabase({ url, poolSize: 8, maxWaiting: 8, statementTimeout: 240_000 });
-    await Promise.all(['a', 'b', 'c', 'd'].map((queue) => closing.for(queue).write(sleep, {})));
-    expect((await connections()).length).toBeGreaterThan(1);
-    await closing.close();
-    expect(await connections()).toEqual([]);
-  }
 });

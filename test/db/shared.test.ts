@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { type Database, type Params, prepared, type Queries } from '../../src/db/index.ts';
-import { countAtWork, hold } from '../support/databases.ts';
+import { hold } from '../support/databases.ts';
 import { ownPool } from '../support/instance.ts';
 import { customer, product } from '../support/records.ts';
 import { useService } from '../support/service.ts';
@@ -16,13 +16,6 @@ const SHORT = prepared(
   ($: Params<{ n: number; seconds: number }>) =>
     sql<{ n: number; pid: number }>`
       select 12 / ${$.n}::integer as n, pg_backend_pid() as pid from pg_sleep(${$.seconds}::double precision)`,
-  { isShort: true },
-);
-
-const BLOCKED = prepared(
-  'test.shared_blocked',
-  (_: Params<object>) =>
-    sql<{ isRead: boolean }>`select true as "isRead" from pg_advisory_xact_lock_shared(7)`,
   { isShort: true },
 );
 
@@ -47,19 +40,6 @@ test('simultaneous reads share two connections; each gets its own rows or error,
   const pids = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value?.pid] : []));
   expect(new Set(pids).size).toBe(2);
   expect(db.stats()).toMatchObject({ total: 2, idle: 2, running: 0 });
-});
-
-test('reads on a connection that breaks are repeated', async () => {
-  const unlock = await hold(service.ownerUrl, 'select pg_advisory_xact_lock(7)');
-  const blocked = [1, 2].map(() => queries.read(BLOCKED, {}));
-  const behind = [3, 4, 6].map((n) => short(n));
-  await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(2);
-  await service.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  );
-  await unlock();
-  expect((await Promise.all(behind)).map((row) => row?.n)).toEqual([4, 3, 2]);
-  expect(await Promise.all(blocked)).toEqual([[{ isRead: true }], [{ isRead: true }]]);
 });
 
 test('a table that stays locked delays no read of another table', async () => {

@@ -154,6 +154,15 @@ test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'GET'])(
   },
 );
 
+test('a read that an instance breaks off is sent to another one', async () => {
+  const breaking = await standIn(({ socket }) => socket.destroy());
+  const other = await standIn((_request, response) => response.end('{}'));
+  const front = await startFront([breaking, other]);
+  const send = clientOf(front.port, {});
+  const statuses = Array.from({ length: 20 }, async () => (await send('GET', '/v1/team')).status);
+  expect(await Promise.all(statuses)).toEqual(Array(20).fill(200));
+});
+
 test('headers of 24 KiB do not take an instance out', async () => {
   const large = await standIn((_request, response) =>
     response.writeHead(200, { 'content-length': 2, link: 'x'.repeat(24_576) }).end('{}'),
