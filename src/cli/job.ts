@@ -1,8 +1,7 @@
 import { readConfig } from '../config.ts';
 import { openFiles } from '../files/open.ts';
 import { createLogger } from '../http/logging.ts';
-import { withJobLock } from '../jobs/lock.ts';
-import { JOBS } from '../jobs/schedule.ts';
+import { JOBS, runJob } from '../jobs/schedule.ts';
 import { runCommand, UsageError } from './database.ts';
 
 const stop = new AbortController();
@@ -15,10 +14,8 @@ function parse(): keyof typeof JOBS {
 }
 
 await runCommand(parse, async (name, db, url) => {
-  const { lock, run } = JOBS[name];
-  const logger = createLogger('info');
   const { storage, close } = await openFiles(readConfig(), '');
-  const work = (signal: AbortSignal) => run({ db, storage, logger, signal });
-  const counts = await withJobLock<object>(url, lock, work, stop.signal).finally(close);
+  const context = { db, url, storage, logger: createLogger('info') };
+  const counts = await runJob(name, JOBS[name], context, stop.signal).finally(close);
   if (!counts) console.log(`Another process is already running ${name}.`);
 });

@@ -13,14 +13,12 @@ export type JobContext = {
 /**
  * Repeats the work until a batch is not full, or the run is to end.
  * @param work returns how many records it found
- * @returns whether it was stopped before the end
  */
 export async function inBatches(
   { batchSize, signal }: Pick<JobContext, 'batchSize' | 'signal'>,
   size: number,
   work: (limit: number) => Promise<number>,
-): Promise<boolean> {
+): Promise<void> {
   const limit = batchSize ?? size;
-  while (!signal?.aborted) if ((await work(limit)) < limit) return false;
-  return true;
+  while (!signal?.aborted) if ((await work(limit)) < limit) return;
 }

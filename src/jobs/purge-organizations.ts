@@ -9,8 +9,11 @@ import type { JobContext } from './context.ts';
 
 type Context = JobContext & { storage: FileStorage };
 
-/** Files first: the rows remain until every file is removed. */
-async function purgeOne(context: Context, organization: ClaimedOrganization) {
+/**
+ * Files first: the rows remain until every file is removed.
+ * @returns whether it was completed
+ */
+async function purgeOne(context: Context, organization: ClaimedOrganization): Promise<boolean> {
   const { db, storage, logger, batchSize = 1_000, signal } = context;
   const { id: organizationId, closedAt } = organization;
   let files = 0;
@@ -31,27 +34,20 @@ async function purgeOne(context: Context, organization: ClaimedOrganization) {
     { organizationId, closedAt, files, rows },
     isComplete ? 'purged an organization' : 'purged a part of an organization; the next run continues',
   );
-  const records = Object.values(rows).reduce((sum, count) => sum + count, 0);
-  return { organizations: Number(isComplete), records, purgedFiles: files };
+  return isComplete;
 }
 
 /** Removes organizations that were closed more than 30 days ago, with all their data. One that fails is retried in the next run. */
-export async function purgeOrganizations(
-  context: Context,
-): Promise<{ organizations: number; records: number; purgedFiles: number }> {
-  const { db, logger, signal } = context;
-  const purged = { organizations: 0, records: 0, purgedFiles: 0 };
-  for (const organization of await claimOrganizations(db)) {
-    if (signal?.aborted) break;
+export async function purgeOrganizations(context: Context): Promise<{ organizations: number }> {
+  const purged = { organizations: 0 };
+  for (const organization of await claimOrganizations(context.db)) {
+    if (context.signal?.aborted) break;
     try {
-      const one = await purgeOne(context, organization);
-      purged.organizations += one.organizations;
-      purged.records += one.records;
-      purged.purgedFiles += one.purgedFiles;
+      if (await purgeOne(context, organization)) purged.organizations += 1;
     } catch (err) {
-      logger.error({ err, organizationId: organization.id }, 'an organization could not be purged yet');
+      const organizationId = organization.id;
+      context.logger.error({ err, organizationId }, 'an organization could not be purged yet');
     }
   }
-  logger.info({ ...purged, stopped: signal?.aborted ?? false }, 'purged closed organizations');
   return purged;
 }

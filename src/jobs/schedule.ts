@@ -29,29 +29,36 @@ export const JOBS = {
 /** Soon after the start, so that a service that restarts every day still runs its daily jobs. */
 const FIRST_RUN_MS = 60_000;
 
-export type JobsOptions = Omit<Parameters<Job['run']>[0], 'signal'> & {
-  /** A direct connection, for the locks. */
-  url: string;
+/** With the URL of a direct connection, for the locks. */
+type Run = Omit<Parameters<Job['run']>[0], 'signal'> & { url: string };
+
+export type JobsOptions = Run & {
   metrics: Pick<Metrics, 'jobDone' | 'jobFailed'>;
   jobs?: Record<string, Job>;
   firstRun?: number;
 };
 
+/** Runs the job until `stop`, and logs what it removed. Undefined if it is running on any instance. */
+export async function runJob(name: string, { lock, run }: Job, { url, ...context }: Run, stop: AbortSignal) {
+  const counts = await withJobLock(url, lock, (signal) => run({ ...context, signal }), stop);
+  if (counts) context.logger.info({ job: name, ...counts }, 'a job ran');
+  return counts;
+}
+
 /** A failed job is logged, and retried after an hour at most. `stop` lets each job finish its current batch. */
 export function startJobs(options: JobsOptions): { stop: () => Promise<void> } {
-  const { url, metrics, jobs = JOBS, firstRun = FIRST_RUN_MS, ...context } = options;
+  const { metrics, jobs = JOBS, firstRun = FIRST_RUN_MS, ...context } = options;
   const stopping = new AbortController();
-  const loops = Object.entries(jobs).map(async ([name, { lock, every, run }]) => {
-    const work = (signal: AbortSignal): ReturnType<Job['run']> => run({ ...context, signal });
+  const loops = Object.entries(jobs).map(async ([name, job]) => {
     for (let wait = firstRun; await pause(wait, stopping.signal); ) {
-      wait = every;
+      wait = job.every;
       try {
-        const counts = await withJobLock(url, lock, work, stopping.signal);
+        const counts = await runJob(name, job, context, stopping.signal);
         if (counts) metrics.jobDone(counts);
       } catch (error) {
         context.logger.error({ err: error, job: name }, 'a job failed');
         metrics.jobFailed();
-        wait = Math.min(every, HOUR_MS);
+        wait = Math.min(job.every, HOUR_MS);
       }
     }
   });

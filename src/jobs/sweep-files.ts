@@ -47,6 +47,5 @@ export async function sweepFiles(
       swept.files += 1;
     }
   }
-  logger.info({ ...swept, stopped: signal?.aborted ?? false }, 'swept the files');
   return swept;
 }

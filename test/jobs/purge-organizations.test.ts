@@ -96,7 +96,7 @@ describe('an organization that was closed more than 30 days ago', () => {
     await close(agency);
     const { logger, lines } = ownLog('trace');
     const purged = await purge({ logger });
-    expect(purged).toEqual({ organizations: 1, records: expect.any(Number), purgedFiles: 3 });
+    expect(purged).toEqual({ organizations: 1 });
     expect([...(await inDatabase(service, WORD))]).toEqual([]);
     expect([...(await inDatabase(service, agency.id))]).toEqual(['purged_organizations.id']);
     expect(await inFiles(service.dataDir, WORD)).toEqual([]);
@@ -105,7 +105,6 @@ describe('an organization that was closed more than 30 days ago', () => {
     const rows = { customers: customers?.length, conversations: 7, products: 2, api_keys: api_keys?.length };
     expect(lines).toMatchObject([
       { organizationId: agency.id, closedAt: expect.any(String), files: 3, rows },
-      { ...purged, stopped: false },
     ]);
     expect(hasWord(JSON.stringify(lines), WORD)).toBe(false);
     expect(hasWord((await postgresLog(service)) ?? '', WORD)).toBe(false);
@@ -116,7 +115,7 @@ describe('an organization that was closed more than 30 days ago', () => {
     await reopenOrganization(neighbour.scope);
     expect((await neighbour.get('/v1/customers')).status).toBe(200);
     expect(await findDrift(service, neighbour)).toEqual([]);
-    expect(await purge()).toEqual({ organizations: 0, records: 0, purgedFiles: 0 });
+    expect(await purge()).toEqual({ organizations: 0 });
   });
 
   test('is purged in batches: derived data is right after each of them, and the next run resumes a stopped one', async () => {
@@ -159,14 +158,14 @@ describe('an organization that was closed more than 30 days ago', () => {
     const { logger, lines } = ownLog('error');
     const storedRows = () => Promise.all([unremovable, unlisted].map((agency) => dashboard.stored(agency)));
     const before = await storedRows();
-    expect(await purge({ storage, logger })).toMatchObject({ organizations: 1, purgedFiles: 3 });
+    expect(await purge({ storage, logger })).toEqual({ organizations: 1 });
     expect(await exists(other)).toBe(false);
     expect(await storedRows()).toEqual(before);
     expect(lines).toMatchObject([
       { level: 50, organizationId: unremovable.id, err: { message: 'The storage does not respond.' } },
       { level: 50, organizationId: unlisted.id, err: { message: 'The bucket does not respond.' } },
     ]);
-    expect(await purge()).toMatchObject({ organizations: 2, purgedFiles: 6 });
+    expect(await purge()).toEqual({ organizations: 2 });
     expect([await exists(unremovable), await exists(unlisted)]).toEqual([false, false]);
   });
 });
@@ -182,7 +181,7 @@ describe('of a reopening and a purge at the same time', () => {
     const purging = purge();
     await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
     await commit();
-    expect(await purging).toEqual({ organizations: 0, records: 0, purgedFiles: 0 });
+    expect(await purging).toEqual({ organizations: 0 });
     expect(await dashboard.stored(agency)).toEqual(before);
     expect((await agency.get('/v1/customers')).status).toBe(200);
   });

@@ -77,7 +77,7 @@ test('the purge works in batches, logs ids without texts, and the next run resum
   expect(stopped).toEqual({ products: 2, variants: 4 });
   const archivedAt = expect.stringMatching(/^2.*Z$/);
   const one = { organizationId: agency.id, productId: expect.any(String), variants: 2, archivedAt };
-  expect(lines).toMatchObject([one, one, { ...stopped, stopped: true }]);
+  expect(lines).toMatchObject([one, one]);
   expect(JSON.stringify(lines)).not.toMatch(/days|season/i);
   expect(await titles()).toEqual(['31 days', '32 days', '33 days']);
   expect(await purge({ batchSize: 2 })).toEqual({ products: 3, variants: 6 });

@@ -26,19 +26,20 @@ function schedule(jobs: Record<string, Job>) {
   return { stop, lines, failed: () => failed };
 }
 
-test('a job is repeated, also after a failure, which is logged and counted', async () => {
+test('a job is repeated, also after a failure; what failed is logged and counted, and what was removed is logged', async () => {
   let runs = 0;
   const run = async () => {
     runs += 1;
     if (runs === 1) throw new Error('the database restarts');
-    return {};
+    return { keys: 2 };
   };
   const { stop, failed, lines } = schedule({ purge: { lock: LOCK, every: 1, run } });
   await expect.poll(() => runs).toBeGreaterThanOrEqual(3);
   await stop();
   expect(failed()).toBe(1);
-  expect(lines).toMatchObject([
+  expect(lines.slice(0, 2)).toMatchObject([
     { msg: 'a job failed', job: 'purge', err: { message: 'the database restarts' } },
+    { msg: 'a job ran', job: 'purge', keys: 2 },
   ]);
 });
 

@@ -27,7 +27,7 @@ const remaining = async (): Promise<string[]> => {
   return rows.map(({ title }) => title);
 };
 
-test('the sweep removes keys that are older than a day, of every organization, in batches, and logs how many', async () => {
+test('the sweep removes keys that are older than a day, of every organization, in batches', async () => {
   const [agency, neighbour] = [await service.agency(), await service.agency()];
   await useKey(agency, 'new', '0 s');
   await useKey(agency, 'less than a day', '23 h 30 min');
@@ -40,8 +40,7 @@ test('the sweep removes keys that are older than a day, of every organization, i
     ...service.db,
     write: (statement, values) => service.db.write(statement, values).finally(() => stop.abort()),
   };
-  const { logger, lines } = ownLog();
-  const run = { logger, batchSize: 2 };
+  const run = { logger: ownLog().logger, batchSize: 2 };
   expect(await sweepIdempotencyKeys({ ...run, db: stopAfterWrite, signal: stop.signal })).toEqual({
     keys: 2,
   });
@@ -49,12 +48,6 @@ test('the sweep removes keys that are older than a day, of every organization, i
   expect(await sweepIdempotencyKeys({ ...run, db: service.db })).toEqual({ keys: 1 });
   expect(await remaining()).toEqual(['less than a day', "neighbour's new", 'new']);
   expect((await agency.get('/v1/catalog/products')).body.pagination.total).toBe(4);
-  const msg = 'swept the idempotency keys';
-  expect(lines).toMatchObject([
-    { msg, keys: 2, stopped: true },
-    { msg, keys: 1, stopped: false },
-  ]);
-  expect(JSON.stringify(lines)).not.toContain('planted');
 });
 
 test('the sweep keeps a key that is used again at the same time', async () => {
