@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
-import multipart, { type Multipart } from '@fastify/multipart';
+import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { type ApiError, type FieldError, invalid, validationFailed } from '../contract/errors.ts';
+import { type FieldError, invalid, validationFailed } from '../contract/errors.ts';
 import { text } from '../contract/fields.ts';
 import { reportIgnored } from '../http/ignored-parameters.ts';
 import { pathOf, validate } from '../http/validation.ts';
@@ -29,29 +29,19 @@ export async function acceptUploads(app: FastifyInstance): Promise<void> {
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
 
-const malformed = (): ApiError => invalid('body', 'must be well-formed multipart/form-data');
-
-async function* partsOf(request: FastifyRequest): AsyncGenerator<Multipart> {
-  try {
-    yield* request.parts();
-  } catch {
-    throw malformed();
-  }
-}
-
-/** Turns an aborted upload into a validation error, which would otherwise look like an error of the storage. */
-async function* bytesOf(file: Readable): AsyncGenerator<Buffer> {
-  const chunks = file[Symbol.asyncIterator]();
+/** Only what breaks while the body arrives is the client's mistake, not what its reader throws. */
+async function* arriving<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item> {
+  const iterator = items[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const { done, value } = await chunks.next().catch(() => {
-        throw malformed();
+      const { done, value } = await iterator.next().catch(() => {
+        throw invalid('body', 'must be well-formed multipart/form-data');
       });
       if (done) return;
       yield value;
     }
   } finally {
-    file.destroy();
+    await iterator.return?.();
   }
 }
 
@@ -66,7 +56,7 @@ type Received = {
 type Store = (content: Readable) => Promise<StoredFile>;
 
 async function receive(request: FastifyRequest, received: Received, store: Store): Promise<void> {
-  for await (const part of partsOf(request)) {
+  for await (const part of arriving(request.parts())) {
     const name = part.fieldname;
     if (name !== 'kind' && name !== 'file') received.ignored.push(`body.${name}`);
     else if (received[name] !== undefined)
@@ -75,7 +65,7 @@ async function receive(request: FastifyRequest, received: Received, store: Store
     else if (name === 'file') {
       const mimeType = MIME_TYPE.test(part.mimetype) ? part.mimetype : 'application/octet-stream';
       received.file = { fileName: part.filename, mimeType };
-      received.stored = await store(Readable.from(bytesOf(part.file), { objectMode: false }));
+      received.stored = await store(Readable.from(arriving<Buffer>(part.file), { objectMode: false }));
       continue;
     }
     if (part.type === 'file') part.file.resume();
