@@ -15,7 +15,6 @@ export const query = (url: string, text: string, values?: unknown[]) =>
 
 /** Fills an empty database. Returns the key of each organization, from the number 1. */
 export async function load(url: string, sizes: DataSet, requestsPerMinute: number): Promise<string[]> {
-  console.error('loading the data set');
   await migrateDatabase(url);
   await connected(url, (client) => loadDataSet(client, sizes));
   const db = openDatabase({ url, poolSize: 2, maxWaiting: 10, statementTimeout: 60_000 });
