@@ -62,14 +62,7 @@ test('contact and query find an address whose plus has become a space, and a num
   const encodedPlus = 'contact=%E2%80%8BAna%2Bviajes@example.com';
   for (const sent of ['contact=ana+viajes@example.com', encodedPlus, 'query=ana+viajes@'])
     expect(await find(agency, 'customers', sent), sent).toEqual([address.id]);
-  for (const sent of [
-    '+51987654321',
-    'whatsapp%3A%2B51987654321',
-    'tel:%2B51-987-654-321',
-    '51987654321:12@s.whatsapp.net',
-    '%2051987654321@c.us',
-    '%2B51%200987%20654%20321',
-  ]) {
+  for (const sent of ['+51987654321', '51987654321:12@s.whatsapp.net', '%2B51%200987%20654%20321']) {
     expect(await find(agency, 'customers', `contact=${sent}`), sent).toEqual([number.id]);
     expect(await find(agency, 'conversations', `contact=${sent}`), sent).toEqual([chat.id]);
   }

@@ -69,15 +69,12 @@ test('a quote can be created with the token of an existing public link; the toke
   const path = `/quotes/${randomUUID()}`;
   const body = { opportunityId, title: 'Cartagena', status: 'published', token: 'aurora/1' };
 
-  // Of simultaneous requests one creates the quote.
-  const responses = await Promise.all(Array.from({ length: 20 }, () => call.put(path, body)));
-  expect(responses.map(({ status }) => status).sort()).toEqual([...Array(19).fill(200), 201]);
+  const { body: created } = await call.put(path, body);
   const page = `/quotes?token=${encodeURIComponent('aurora/1')}`;
-  expect((await call.get(page)).body.data).toEqual([responses[0]?.body]);
+  expect((await call.get(page)).body.data).toEqual([created]);
 
   // The public page knows the token alone, which no quote of another organization can have.
-  const shown = { ...responses[0]?.body, organizationId: agency.id };
-  expect((await dashboard.get(page)).body).toEqual(shown);
+  expect((await dashboard.get(page)).body).toEqual({ ...created, organizationId: agency.id });
   const other = await service.agency();
   const theirs = { ...body, opportunityId: (await opportunity(other)).id };
   const putTheirs = (token: string) =>

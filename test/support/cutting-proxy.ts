@@ -1,25 +1,18 @@
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A proxy in front of a service that breaks connections. */
-export type CuttingProxy = {
-  origin: string;
-  cuts: () => number;
-  /** Breaks every connection from now on, or accepts connections again. */
-  lose: (isLost: boolean) => void;
-  close: () => Promise<void>;
-};
+export type CuttingProxy = Awaited<ReturnType<typeof startCuttingProxy>>;
 
 /**
- * Gives each request its own connection and cuts every nth: in turn before the service receives the request, before the
- * client receives the response, and in the middle of the response.
+ * A proxy in front of a service, with a connection for each request. It cuts every nth: in turn before the service receives
+ * the request, before the client receives the response, and in the middle of the response.
  */
 export async function startCuttingProxy(
   target: string,
   every: number,
   /** Called with the number of responses of the service so far. */
   onResponse: (count: number) => void = () => undefined,
-): Promise<CuttingProxy> {
+) {
   let isLost = false;
   let responses = 0;
   let connections = 0;
@@ -48,11 +41,12 @@ export async function startCuttingProxy(
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     cuts: () => cuts,
-    lose: (lost) => {
+    /** Breaks every connection from now on, or accepts connections again. */
+    lose: (lost: boolean) => {
       isLost = lost;
     },
     close: () =>
-      new Promise((done) => {
+      new Promise<void>((done) => {
         server.closeAllConnections();
         server.close(() => done());
       }),

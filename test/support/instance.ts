@@ -29,8 +29,8 @@ export async function ownApp(service: Service, options: Partial<AppOptions> = {}
 }
 
 /** A logger, and the lines that it has written. */
-export function ownLog(level = 'info', onLine: () => void = () => undefined) {
-  const lines: Record<string, unknown>[] = [];
+export function ownLog<Line = Record<string, unknown>>(level = 'info', onLine: () => void = () => undefined) {
+  const lines: Line[] = [];
   const write = (line: string) => {
     lines.push(JSON.parse(line));
     onLine();
@@ -49,8 +49,7 @@ type Line = {
 
 /** Another instance, with its own pool and log. It shares the service's keys, so that only the pool under test fails. */
 export async function ownInstance(service: Service, options: Partial<DatabaseOptions> = {}) {
-  const lines: Line[] = [];
-  const logger = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) });
+  const { logger, lines } = ownLog<Line>();
   const db = ownPool(service, options);
   const metrics = createMetrics(db);
   const app = await ownApp(service, { db, logger, metrics, mcp: 'write' });

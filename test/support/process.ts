@@ -1,17 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
-/** The service as a person starts it: a process, with its output and its end. */
-export type ServiceProcess = {
-  child: ChildProcess;
-  output: () => string;
-  /** Resolves with the output when it contains the text; rejects if the process ends before. */
-  until: (text: string) => Promise<string>;
-  /** Exit code. */
-  ended: Promise<number | null>;
-};
+export type ServiceProcess = ReturnType<typeof startProcess>;
 
 export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
@@ -21,12 +13,12 @@ export const PROGRAM = {
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
 };
 
-/** Starts the service with these environment variables only. */
+/** Starts the service as a person does, with these environment variables only. */
 export function startProcess(
   environment: Record<string, string>,
   args: string[] = [MAIN],
   command = process.execPath,
-): ServiceProcess {
+) {
   const child = spawn(command, args, {
     env: { ...PROGRAM, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -39,9 +31,11 @@ export function startProcess(
   };
   child.stdout?.on('data', collect);
   child.stderr?.on('data', collect);
+  /** The exit code. */
   const ended = new Promise<number | null>((done) => {
     child.on('close', done);
   });
+  /** Resolves with the output when it contains the text; rejects if the process ends before. */
   const until = (expected: string): Promise<string> =>
     new Promise((done, fail) => {
       const watch = () => {

@@ -2,26 +2,13 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 import pg from 'pg';
 
-/** A proxy in front of the database that can be cut and frozen. */
-export type DatabaseProxy = {
-  url: string;
-  /** How many connections were opened so far. */
-  opened: () => number;
-  /** Connections stay open, but pass nothing in either direction; new connections hang. */
-  freeze: () => void;
-  /** Breaks every connection and rejects new ones. */
-  cut: () => void;
-  /** Withholds the response to the next statement with one row. `committed` resolves when the server has sent it. */
-  holdRow: () => { committed: Promise<void> };
-  /** Accepts connections again. */
-  mend: () => void;
-  /** Breaks every connection and sends new ones to another server. */
-  lead: (databaseUrl: string) => void;
-  close: () => Promise<void>;
-};
+export type DatabaseProxy = Awaited<ReturnType<typeof startProxy>>;
 
-/** @param host the address of this machine on which the proxy listens */
-export async function startProxy(databaseUrl: string, host = '127.0.0.1'): Promise<DatabaseProxy> {
+/**
+ * A proxy in front of the database that can be cut and frozen.
+ * @param host the address of this machine on which the proxy listens
+ */
+export async function startProxy(databaseUrl: string, host = '127.0.0.1') {
   const { user, password, database } = new pg.Client({ connectionString: databaseUrl });
   let target = new pg.Client({ connectionString: databaseUrl });
   let state: 'open' | 'frozen' | 'cut' = 'open';
@@ -62,25 +49,31 @@ export async function startProxy(databaseUrl: string, host = '127.0.0.1'): Promi
   const credentials = password ? `${user}:${encodeURIComponent(password)}` : user;
   return {
     url: `postgres://${credentials}@${host}:${(server.address() as AddressInfo).port}/${database}`,
+    /** How many connections were opened so far. */
     opened: () => opened,
+    /** Connections stay open, but pass nothing in either direction; new connections hang. */
     freeze: () => {
       state = 'frozen';
       for (const socket of sockets) socket.unpipe().pause();
     },
+    /** Breaks every connection and rejects new ones. */
     cut: () => {
       state = 'cut';
       breakAll();
     },
+    /** Withholds the response to the next statement with one row. `committed` resolves when the server has sent it. */
     holdRow: () => {
       const committed = Promise.withResolvers<void>();
       onRow = committed.resolve;
       return { committed: committed.promise };
     },
+    /** Accepts connections again. */
     mend: () => {
       state = 'open';
       breakAll();
     },
-    lead: (url) => {
+    /** Breaks every connection and sends new ones to another server. */
+    lead: (url: string) => {
       target = new pg.Client({ connectionString: url });
       breakAll();
     },

@@ -15,7 +15,7 @@ import {
   scopeTo,
 } from '../../src/db/index.ts';
 import { ownLinks } from '../../src/files/links.ts';
-import { diskStorage, type FileStorage } from '../../src/files/storage.ts';
+import { diskStorage } from '../../src/files/storage.ts';
 import { memoryLimiter } from '../../src/http/limiter.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createOrganization } from '../../src/organizations/repository.ts';
@@ -67,30 +67,12 @@ export type ServiceOptions = {
   logTo?: { write: (line: string) => void };
   logLevel?: string;
   /** Another service, whose database this one shares. */
-  beside?: Pick<Service, 'url' | 'ownerUrl'>;
+  beside?: { url: string; ownerUrl: string };
   /** The clock of the key cache. */
   keyClock?: () => number;
 };
 
-export type Service = {
-  app: FastifyInstance;
-  db: Database;
-  /** Of the database, as the role of the service. */
-  url: string;
-  /** Of the database, as the owner of the schema. */
-  ownerUrl: string;
-  keys: KeyCache;
-  storage: FileStorage;
-  /** Folder of the service's files. */
-  dataDir: string;
-  secret: string;
-  /** A new organization with a key. */
-  agency: (name?: string) => Promise<Agency>;
-  client: (key: string) => Client;
-  /** Runs SQL as the owner of the schema. */
-  query: <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
-  close: () => Promise<void>;
-};
+export type Service = Awaited<ReturnType<typeof startService>>;
 
 const leaks: string[] = [];
 process.on('warning', ({ name, message }) => {
@@ -118,7 +100,7 @@ async function expectNothingLeft(db: Database, pool: pg.Pool): Promise<void> {
 
 /** An app on a database and its keys: without log and rate limit, unless the options have them. */
 export const appOf = (
-  { db, keys, secret }: Pick<Service, 'db' | 'keys' | 'secret'>,
+  { db, keys, secret }: { db: Database; keys: KeyCache; secret: string },
   options: Partial<AppOptions> = {},
 ) =>
   buildApp({
@@ -132,7 +114,7 @@ export const appOf = (
 
 const SECRET = 'test-signing-secret-of-32-characters';
 
-export async function startService(options: ServiceOptions = {}): Promise<Service> {
+export async function startService(options: ServiceOptions = {}) {
   const database = options.beside
     ? { url: options.beside.url, ownerUrl: options.beside.ownerUrl, drop: async () => undefined }
     : await createTestDatabase(inject('serverUrl'));
@@ -160,18 +142,24 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   return {
     ...parts,
     app,
+    /** Of the database, as the role of the service. */
     url: database.url,
+    /** Of the database, as the owner of the schema. */
     ownerUrl: database.ownerUrl,
     storage: diskStorage(dataDir),
+    /** Folder of the service's files. */
     dataDir,
     client,
-    agency: async (name = 'Agency') => {
+    /** A new organization with a key. */
+    agency: async (name = 'Agency'): Promise<Agency> => {
       const { id } = await createOrganization(db, name);
       const scope = scopeTo(db, id);
       const { key } = parseJson(await issueApiKey(scope, { name: 'test' }));
       return { ...client(key), id, scope };
     },
-    query: async (text, values) => (await pool.query(text, values)).rows,
+    /** Runs SQL as the owner of the schema. */
+    query: async <Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]> =>
+      (await pool.query<Row>(text, values)).rows,
     close: async () => {
       await app.close();
       await expectNothingLeft(db, pool);
