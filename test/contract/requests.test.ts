@@ -129,14 +129,15 @@ describe('all validation errors are reported at once', () => {
       { identifierType: 'fax', identifierValue: '' },
       { identifierType: 'telefono', identifierValue: '@' },
     ];
-    const { status, body } = await agency.post('/v1/customers', { firstName: 5, tags: 'x', contacts });
+    const tags = Array(101).fill('x');
+    const { status, body } = await agency.post('/v1/customers', { firstName: 5, tags, contacts });
     const types = 'whatsapp, instagram, messenger, email, telefono, web';
     const errors = invalid(
       ['body.contacts[0].identifierType', `must be one of ${types}`],
       ['body.contacts[0].identifierValue', 'must have at least 1 character'],
       ['body.contacts[1].identifierValue', 'must be a telephone number in E.164, such as +5215512345678'],
       ['body.firstName', 'must be a string'],
-      ['body.tags', 'must be an array'],
+      ['body.tags', 'must have at most 100 entries'],
     );
     expect([status, body]).toEqual([400, errors]);
   });
