@@ -14,7 +14,7 @@ import { mergeCustomer } from '../src/person/merge.ts';
 import { listAttachments } from '../src/quotes/attachments.repository.ts';
 import { createTestDatabase } from './support/databases.ts';
 import { loadDataSet, organizationId, recordId, rotatedConversation, TERMS } from './support/dataset.ts';
-import { DASHBOARD_LISTS, FILE, LISTS, setsOf } from './support/operations.ts';
+import { DASHBOARD_LISTS, LISTS, setsOf } from './support/operations.ts';
 import { statementOf } from './support/statements.ts';
 // They compose every statement.
 import '../src/app.ts';
@@ -56,6 +56,13 @@ const IDS = {
 const hundred = (kind: Parameters<typeof recordId>[0]) =>
   Array.from({ length: 100 }, (_, index) => recordId(kind, AGENCY, 1 + index)).join();
 
+const nameOf = (operation: string, query: object) => `${operation} ${JSON.stringify(query).slice(0, 120)}`;
+
+/** Lists by one filter, whose value some records of the data set have. */
+const BY_ONE_FILTER = Object.entries(LISTS).flatMap(([operation, { filters }]) =>
+  Object.entries(filters).map(([name, { loaded }]) => nameOf(operation, { [name]: loaded, offset: 0 })),
+);
+
 /** Each list by all sets of its filters, by ids or none, by dates, by text and by contact; on a later page too. */
 const ofLists = Object.entries(LISTS).flatMap(([operation, { read, filters, searched, dates }]) => {
   const values = Object.entries(filters).map(([name, { loaded }]) => ({ [name]: loaded }));
@@ -74,7 +81,7 @@ const ofLists = Object.entries(LISTS).flatMap(([operation, { read, filters, sear
   ];
   return queries.flatMap((query) =>
     (Object.keys(query).length > 1 ? [0] : [0, 100]).map((offset): [string, Read] => [
-      `${operation} ${JSON.stringify({ ...query, offset }).slice(0, 120)}`,
+      nameOf(operation, { ...query, offset }),
       (scope) => read(scope, { ...page, ...query, offset }),
     ]),
   );
@@ -169,13 +176,12 @@ beforeAll(async () => {
 
 /** The nodes of each plan, the outermost first. A named statement has a custom plan and a generic one. */
 async function plansOf({ name, text, values = [] }: QueryConfig): Promise<Node[][]> {
-  const modes = name === undefined ? ['custom'] : ['custom', 'generic'];
   const textOf = (value: unknown) =>
     Array.isArray(value) ? `{${value.map((one) => JSON.stringify(one))}}` : String(value);
   const literals = values.map((value) => (value === null ? 'null' : client.escapeLiteral(textOf(value))));
   await client.query(`prepare planned as ${text}`);
   const plans: Node[][] = [];
-  for (const mode of modes) {
+  for (const mode of name === undefined ? ['custom'] : ['custom', 'generic']) {
     await client.query('begin');
     await client.query(`set local plan_cache_mode = force_${mode}_plan`);
     const { rows } = await client.query(
@@ -205,21 +211,6 @@ const rowsRead = (node: Node): number =>
     : 0;
 
 describe.skipIf(isCluster)('the plans', () => {
-  test.each(Object.entries(LISTS))(
-    'the data set has records that %s finds by each filter',
-    async (operation, { read, filters }) => {
-      for (const [name, { loaded }] of Object.entries(filters)) {
-        const { after: _, ...statement } = await statementOf(AGENCY, (scope) =>
-          read(scope, { ...page, [name]: loaded } as typeof page),
-        );
-        expect(
-          (await client.query(statement)).rowCount,
-          `\`loaded\` of ${name} of ${operation} in ${FILE}`,
-        ).toBeGreaterThan(0);
-      }
-    },
-  );
-
   test.each(Object.entries(READS))('%s reads few rows more than it returns', async (name, read) => {
     const found = Array(name.startsWith('GET') ? LIMIT : name.startsWith('job') ? 0 : 1).fill(FOUND);
     const { after = [], ...first } = await statementOf(AGENCY, read, found);
@@ -230,6 +221,7 @@ describe.skipIf(isCluster)('the plans', () => {
         expect(whole, 'tables that are read as a whole').toEqual([]);
         const most = 10 * Number(nodes[0]?.['Actual Rows']) + 100;
         const over = nodes.filter((node) => rowsRead(node) > most);
+        if (statement === first && BY_ONE_FILTER.includes(name)) expect(most).toBeGreaterThan(100);
         if (isMore === undefined)
           expect(over, `${statement.name}: nodes that read more than ${most} rows`).toEqual([]);
       }
