@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { latestMigration, migrateDatabase } from '../../src/db/index.ts';
 import * as schema from '../../src/db/tables/index.ts';
 import {
@@ -107,27 +107,17 @@ function migrateWith(url: string, ...statements: string[]): Promise<string> {
   );
 }
 
-describe('a migration that fails', () => {
-  test('is undone; the error quotes PostgreSQL, and says what to do', async () => {
-    const url = await migratedDatabase();
-    const error = await migrateWith(
-      url,
-      'create table half (id int)',
-      'create table customers (\n  id int\n)',
-    );
-    expect(error).toBe(
-      'The migrations were not applied. PostgreSQL says: relation "customers" already exists (42P07). Nothing was changed: put that right, and start again.',
-    );
-    expect(await describeSchema(url)).toEqual(await describeSchema(migrated.ownerUrl));
-    expect(await migrateWith(url, 'select 1')).toBe('applied');
-  });
-
-  test('for lack of rights says which role it needs, and to set DATABASE_DIRECT_URL', async () => {
-    const url = await migratedDatabase();
-    await rows(url, serviceRole.rights);
-    const error = await migrateWith(asService(url), 'drop table quotes');
-    expect(error).toMatch(/\(42501\)\. .* with DATABASE_DIRECT_URL set to a URL of that role\.$/);
-  });
+test('a migration that fails is undone; the error quotes PostgreSQL, and says what to do', async () => {
+  const url = await migratedDatabase();
+  const twice = await migrateWith(url, 'create table half (id int)', 'create table customers (id int)');
+  expect(twice).toBe(
+    'The migrations were not applied. PostgreSQL says: relation "customers" already exists (42P07). Nothing was changed: put that right, and start again.',
+  );
+  expect(await describeSchema(url)).toEqual(await describeSchema(migrated.ownerUrl));
+  await rows(url, serviceRole.rights);
+  const notOwner = await migrateWith(asService(url), 'drop table quotes');
+  expect(notOwner).toMatch(/\(42501\)\. .* with DATABASE_DIRECT_URL set to a URL of that role\.$/);
+  expect(await migrateWith(url, 'select 1')).toBe('applied');
 });
 
 test('a role that has a schema of its own name gets its tables in public', async () => {

@@ -41,19 +41,12 @@ function comparable({ id, createdAt, updatedAt, token, publishedAt, key, userId,
   return 'rotatedFrom' in others ? ofConversation : others;
 }
 
-type Timestamps = { created: Date; changed: Date };
-
 describe.each(KINDS)('$name', ({ name, path }) => {
   /** The path of a new record, a body with every field, and one with the required fields. */
   const fresh = () => {
     const of = { ...has, stageKey: randomUUID() };
     const [whole, least] = [wholeOf(name, of) ?? {}, wholeOf(name, of, true) ?? {}];
     return { url: `${path}/${randomUUID()}`, whole, least };
-  };
-  const timestampsOf = async (id: string) => {
-    const table = path.slice(1).replace('-', '_');
-    const timestamps = `select created_at as created, updated_at as changed from ${table} where id = $1`;
-    return (await service.query<Timestamps>(timestamps, [id]))[0] as Timestamps;
   };
   const total = async (): Promise<number> => (await call.get(`${path}?limit=1`)).body.pagination.total;
 
@@ -63,13 +56,9 @@ describe.each(KINDS)('$name', ({ name, path }) => {
     expect([created.status, created.body]).toEqual([201, expect.objectContaining(one.whole)]);
     expect((await call.get(one.url)).body).toEqual(created.body);
     expect((await call.get(`${path}?limit=100`)).body.data).toContainEqual(created.body);
-    const before = await timestampsOf(created.body.id);
     expect(await call.put(one.url, one.whole)).toMatchObject({ status: 200, body: created.body });
-    expect(await timestampsOf(created.body.id)).toEqual(before);
     const { body: ofLeast } = await call.put(other.url, other.least);
     expect(comparable((await call.put(one.url, one.least)).body)).toEqual(comparable(ofLeast));
-    const after = await timestampsOf(created.body.id);
-    expect([after.created, after.changed > before.changed]).toEqual([before.created, true]);
   });
 
   test('its creation date can be set when it is created, up to 24 hours in the future, and never changes', async () => {
@@ -78,7 +67,6 @@ describe.each(KINDS)('$name', ({ name, path }) => {
     const history = { ...whole, createdAt: '2019-03-01T11:00:00+01:00' };
     const created = await call.put(url, history);
     expect([created.status, created.body.createdAt]).toEqual([201, createdAt]);
-    expect(await timestampsOf(created.body.id)).toMatchObject({ created: new Date(createdAt) });
     for (const again of [call.put(url, history), call.put(url, whole), call.patch(url, { createdAt })])
       expect(await again).toMatchObject({ status: 200, body: created.body });
     const other = { createdAt: '2019-03-02T10:00:00Z' };

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { type Caller, useDashboard } from '../support/dashboard.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { invalid } from '../support/faults.ts';
@@ -267,38 +267,23 @@ async function upload(
   return call.post(path, Buffer.from(await encoded.arrayBuffer()), withKey('k', { 'content-type': type }));
 }
 
-describe('a repeated upload', () => {
-  async function createQuote() {
-    const agency = await service.agency();
-    const path = `/quotes/${(await quote(agency)).id}/attachments`;
-    const call = dashboard.of(agency);
-    const attach = (parts?: Parameters<typeof upload>[2]) => upload(call, path, parts);
-    const files = () => readdir(join(service.dataDir, agency.id)).catch(() => []);
-    return { agency, call, path, attach, files };
-  }
-
-  test('stores no second file, and returns a new link that works; after the attachment was deleted, it is 409', async () => {
-    const { agency, call, path, attach, files } = await createQuote();
-    const first = await attach();
-    expectFirst(first);
-    const again = await attach();
-    expect([again.status, isReplay(again)]).toEqual([201, true]);
-    expect(again.body).toEqual({ ...first.body, url: again.body.url });
-    expect((await service.app.inject(new URL(again.body.url).pathname)).body).toBe('the bytes');
-    expect(await files()).toEqual([first.body.id]);
-    await call.delete(`${path}/${first.body.id}`);
-    expectReused(await attach(), 'record');
-    expect(await files()).toEqual([]);
-    expect(await countOf('quote_attachments', agency)).toBe(0);
-  });
-
-  test('with another kind, name or content is rejected, and its file is discarded', async () => {
-    const { agency, attach, files } = await createQuote();
-    const first = await attach();
-    const before = await dashboard.stored(agency);
-    for (const parts of [{ content: 'the bites' }, { kind: 'voucher' }, { name: 'b.txt' }])
-      expectReused(await attach(parts));
-    expect(await files()).toEqual([first.body.id]);
-    expect(await dashboard.stored(agency)).toEqual(before);
-  });
+test('a repeated upload stores no second file, and returns a new link that works; with another kind, name or content, or after the attachment was deleted, it is 409', async () => {
+  const agency = await service.agency();
+  const path = `/quotes/${(await quote(agency)).id}/attachments`;
+  const call = dashboard.of(agency);
+  const files = () => readdir(join(service.dataDir, agency.id)).catch(() => []);
+  const first = await upload(call, path);
+  expectFirst(first);
+  const again = await upload(call, path);
+  expect([again.status, isReplay(again)]).toEqual([201, true]);
+  expect(again.body).toEqual({ ...first.body, url: again.body.url });
+  expect((await service.app.inject(new URL(again.body.url).pathname)).body).toBe('the bytes');
+  const before = await dashboard.stored(agency);
+  for (const parts of [{ content: 'the bites' }, { kind: 'voucher' }, { name: 'b.txt' }])
+    expectReused(await upload(call, path, parts));
+  expect(await dashboard.stored(agency)).toEqual(before);
+  expect(await files()).toEqual([first.body.id]);
+  await call.delete(`${path}/${first.body.id}`);
+  expectReused(await upload(call, path), 'record');
+  expect([await files(), await countOf('quote_attachments', agency)]).toEqual([[], 0]);
 });

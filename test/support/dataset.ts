@@ -55,37 +55,22 @@ const some = (choices: readonly string[], salt: number): string =>
 const archived = (salt: number): string =>
   `case when bench.chance(2, org, n, ${salt}) then bench.touched(org, n, ${salt}) end`;
 
-/** Children as the service stores them: as JSON, with the fields in the order of the response. */
-const json = (fields: Record<string, string>): string =>
-  `(select row_to_json(child) from (select ${Object.entries(fields).map(([name, value]) => `${value} as "${name}"`)}) child)`;
+/** Contacts and variants as the service stores them: as JSON, with the fields in the order of the response. */
+const json = (fields: string): string => `(select row_to_json(child) from (select ${fields}) child)`;
 
 const contact = (contactId: string, type: string, value: string, phone: string): string =>
-  json({
-    id: contactId,
-    identifierType: type,
-    identifierValue: value,
-    displayName: 'null::text',
-    phoneNumber: phone,
-  });
+  json(`${contactId} as id, '${type}' as "identifierType", ${value} as "identifierValue",
+    null::text as "displayName", ${phone} as "phoneNumber"`);
 
+const INCLUDED = ['Hotel', 'Traslados', 'Desayuno', 'Guía local', 'Seguro de viaje'];
 const variant = (position: number, label: string): string =>
-  json({
-    id: `bench.id(${24 + position}, org, n)`,
-    label: `'${label}'`,
-    position: String(position),
-    status: "'active'",
-    capacityMin: 'null::text',
-    capacityMax: '16',
-    currency: "'USD'",
-    description: `'Salidas todos los ' || bench.pick(array['lunes','miércoles','viernes','sábados'], org, n, ${80 + position}) || '.'`,
-    shortDescription: 'null::text',
-    durationDays: '3 + bench.noise(org, n, 41) % 12',
-    durationHours: 'null::text',
-    includes: some(['Hotel', 'Traslados', 'Desayuno', 'Guía local', 'Seguro de viaje'], 62),
-    excludes: "'{Vuelos}'::text[]",
-    fromPrice: `300 + bench.noise(org, n, 66) % 3000 + 400 * ${position}`,
-    priceMax: `3500 + bench.noise(org, n, 67) % 3000 + 400 * ${position}`,
-  });
+  json(`bench.id(${24 + position}, org, n) as id, '${label}' as label, ${position} as position, 'active' as status,
+    null::text as "capacityMin", 16 as "capacityMax", 'USD' as currency,
+    'Salidas todos los ' || bench.pick(${texts(['lunes', 'miércoles', 'viernes', 'sábados'])}, org, n, ${80 + position}) || '.'
+      as description, null::text as "shortDescription", 3 + bench.noise(org, n, 41) % 12 as "durationDays",
+    null::text as "durationHours", ${some(INCLUDED, 62)} as includes, '{Vuelos}'::text[] as excludes,
+    300 + bench.noise(org, n, 66) % 3000 + 400 * ${position} as "fromPrice",
+    3500 + bench.noise(org, n, 67) % 3000 + 400 * ${position} as "priceMax"`);
 
 const LIVE = 'archived_at is null';
 const NEWEST_THREAD = 'continued_by is null';
@@ -137,8 +122,8 @@ const STEPS: readonly string[] = [
           || case when bench.chance(40, org, n, 24)
             then array[bench.pick(${texts(['luna de miel', 'recurrente', 'aventura', 'playa', 'corporativo'])}, org, n, 25)] else '{}' end,
         array_to_json(array[
-          ${contact('bench.id(16, org, n)', "'whatsapp'", 'bench.whatsapp(n)', 'bench.whatsapp(n)')},
-          ${contact('bench.id(17, org, n)', "'email'", 'email', 'null::text')}]),
+          ${contact('bench.id(16, org, n)', 'whatsapp', 'bench.whatsapp(n)', 'bench.whatsapp(n)')},
+          ${contact('bench.id(17, org, n)', 'email', 'email', 'null::text')}]),
         array['whatsapp ' || bench.whatsapp_key(n), 'email ' || email],
         concat_ws(chr(31), bench.whatsapp(n), bench.whatsapp_key(n), substr(bench.whatsapp(n), 2), email, email),
         bench.born(n), bench.touched(org, n, 26), ${archived(28)}
@@ -161,7 +146,7 @@ const STEPS: readonly string[] = [
           || ' y termina en ' || bench.place(org, n, 40) || ', con un guía local y grupos pequeños. Cada día deja tiempo libre por la tarde.',
         'Lo mejor de ' || bench.place(org, n, 40) || ' sin prisas.', 'Cancelación sin costo hasta 30 días antes.',
         array[bench.place(org, n, 40), bench.place(org, n, 60), bench.place(org, n, 61)], 3 + bench.noise(org, n, 41) % 12,
-        ${some(['Hotel', 'Traslados', 'Desayuno', 'Guía local', 'Seguro de viaje'], 62)},
+        ${some(INCLUDED, 62)},
         ${some(['Vuelos', 'Propinas', 'Bebidas', 'Visas', 'Gastos personales'], 64)},
         array['products/' || n || '/1.jpg', 'products/' || n || '/2.jpg', 'products/' || n || '/3.jpg'],
         'REF-' || n, 300 + bench.noise(org, n, 66) % 3000, 3500 + bench.noise(org, n, 67) % 3000,
