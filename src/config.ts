@@ -47,12 +47,7 @@ export const Environment = z.object({
   DATABASE_POOL_SIZE: integerFrom(1, 1_000)
     .default(16)
     .describe(
-      'Connections for requests; one organization gets at most half of them. Four more serve keys and jobs.',
-    ),
-  DATABASE_QUEUE_SIZE: integerFrom(0, 100_000)
-    .default(96)
-    .describe(
-      'Reads and writes that may wait for a connection, of one organization at most half of them; more get 503.',
+      'Connections for requests, for each of which six more may wait; one organization gets at most half of both, then 503. Four more serve keys and jobs.',
     ),
   DATABASE_TIMEOUT_MS: integerFrom(100, 600_000)
     .default(4_500)

@@ -69,7 +69,6 @@ async function start(config: Config): Promise<void> {
   const db = openDatabase({
     url,
     poolSize: config.DATABASE_POOL_SIZE,
-    maxWaiting: config.DATABASE_QUEUE_SIZE,
     statementTimeout: config.DATABASE_TIMEOUT_MS,
     onConnectionError: (err) => logger.warn({ err }, 'a database connection broke'),
   });

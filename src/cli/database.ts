@@ -35,7 +35,6 @@ export async function runCommand<Options>(
       const db = openDatabase({
         url,
         poolSize: 2,
-        maxWaiting: 10,
         statementTimeout: STATEMENT_MS,
         lockTimeout: config.DATABASE_TIMEOUT_MS,
       });

@@ -15,8 +15,8 @@ export type Database = Queries &
   };
 
 export type DatabaseOptions = PoolOptions & {
-  /** Tasks that may wait for a connection. */
-  maxWaiting: number;
+  /** Tasks that may wait for a connection. Default: six for each. */
+  maxWaiting?: number;
 };
 
 /** More than keys and jobs use at once. */
@@ -40,7 +40,7 @@ function isLarge(result: unknown): boolean {
 }
 
 export function openDatabase(options: DatabaseOptions): Database {
-  const { poolSize, maxWaiting, statementTimeout } = options;
+  const { poolSize, maxWaiting = 6 * poolSize, statementTimeout } = options;
   const tenants = openPool(options);
   const service = openPool({ ...options, poolSize: SERVICE_CONNECTIONS });
   const slots = createSlots({ slots: poolSize, places: maxWaiting });
