@@ -51,21 +51,11 @@ test('the story of an opportunity: the dashboard writes it, an integration reads
   const { id: customerId } = await customer(await service.agency());
   expect(await patch(`/opportunities/${id}`, { customerId })).toMatchObject(rejected('body.customerId'));
 
-  // List: most recently updated first. The total counts what the filter matches, on all pages.
-  const cusco = await opportunity(agency, { title: 'Cusco', salesStage: 'new' });
-  expect((await agency.get('/v1/opportunities?limit=1')).body).toEqual({
-    data: [cusco],
-    pagination: { limit: 1, offset: 0, total: 2 },
-  });
-
   // Archive: the opportunity is gone.
   const archived = { status: 200, body: { id, archivedAt: expect.any(String) } };
   expect(await archive(`/opportunities/${id}`)).toMatchObject(archived);
   expect(await agency.get(`/v1/opportunities/${id}`)).toMatchObject(failed(404, 'OPPORTUNITY_NOT_FOUND'));
-  expect((await agency.get('/v1/opportunities')).body).toMatchObject({
-    data: [cusco],
-    pagination: { total: 1 },
-  });
+  expect((await agency.get('/v1/opportunities')).body).toMatchObject({ data: [], pagination: { total: 0 } });
 });
 
 test('a reference is to an active record, or stays as it is; its name is shown when it is archived too', async () => {

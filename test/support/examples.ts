@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
 import { PROGRAM } from './process.ts';
+import { parseHead } from './socket.ts';
 
 /**
  * The examples of a Markdown document: a block of shell marked `sh example`, and what it prints in a block marked
@@ -82,12 +83,7 @@ const parse = (text: string): unknown =>
 /** Status, headers in lower case, and the body as JSON; `{}` for none. */
 function parseHttp(text: string): { status: string; headers: Record<string, string>; body: unknown } {
   const [head = '', body = ''] = text.trim().split(/\r?\n\r?\n/);
-  const [status = '', ...lines] = head.split(/\r?\n/);
-  const headers = lines.map((line): [string, string] => {
-    const colon = line.indexOf(':');
-    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
-  });
-  return { status, headers: Object.fromEntries(headers), body: body === '' ? {} : parse(body) };
+  return { ...parseHead(head), body: body === '' ? {} : parse(body) };
 }
 
 const replaceAll = (text: string, learned: Learned): string =>
@@ -105,10 +101,8 @@ export async function runExample(
   learned: Learned,
 ): Promise<void> {
   const script = replaceAll(command, learned).replaceAll('http://localhost:3000', base);
-  const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
-    env: { ...PROGRAM, ...environment },
-  });
-  const { stdout } = await run;
+  const env = { ...PROGRAM, ...environment };
+  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { env });
   if (!response) {
     expect(stdout, `${title}:\n${command}`).not.toContain('"error"');
     return;

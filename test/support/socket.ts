@@ -10,23 +10,27 @@ export async function listen({ app }: Pick<Service, 'app'>): Promise<{ port: num
   return { port: Number(new URL(origin).port), origin };
 }
 
+/** The status line, and the headers by their names in lower case. */
+export function parseHead(head: string): { status: string; headers: Record<string, string> } {
+  const [status = '', ...lines] = head.split(/\r?\n/);
+  const headers = lines.map((line) => {
+    const colon = line.indexOf(':');
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  });
+  return { status, headers: Object.fromEntries(headers) };
+}
+
 /** The first response in the bytes after any 100 Continue; undefined while it is incomplete. */
 function parse(bytes: Buffer): RawResponse | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return undefined;
-  const [statusLine = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
-  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
+  const head = parseHead(bytes.subarray(0, end).toString('latin1'));
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head.status)?.[1]);
   if (status === 100) return parse(bytes.subarray(end + 4));
-  const headers = Object.fromEntries(
-    lines.map((line) => {
-      const colon = line.indexOf(':');
-      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
-    }),
-  );
   const body = bytes.subarray(end + 4);
-  const length = headers['content-length'];
+  const length = head.headers['content-length'];
   if (length === undefined || body.length < Number(length)) return undefined;
-  return { status, headers, text: body.subarray(0, Number(length)).toString('utf8') };
+  return { status, headers: head.headers, text: body.subarray(0, Number(length)).toString('utf8') };
 }
 
 /**
