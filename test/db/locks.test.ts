@@ -42,37 +42,6 @@ const patch = (agency: Agency, { id }: { id: string }, ...contacts: object[]) =>
   agency.patch(`/v1/customers/${id}`, { contacts });
 const create = (agency: Agency, ...contacts: object[]) => agency.post('/v1/customers', { contacts });
 
-test('in a storm of chats and lead forms of the same numbers, every chat gets its customer', async () => {
-  const agency = await service.agency();
-  const call = dashboard.of(agency);
-  const storm = async (round: number) => {
-    const [one, other] = [randomUUID(), randomUUID()];
-    const chat = { channel: 'whatsapp', contact: phoneOf(round) };
-    const message = { content: 'Hola', direction: 'inbound', messageType: 'text' };
-    const [ana, eva] = [await customer(agency), await customer(agency, { contacts: [whatsapp(round)] })];
-    await agency.delete(`/v1/customers/${eva.id}`);
-    const both = { contacts: [whatsapp(round), web(`form ${round}`)] };
-    const replies = await Promise.all([
-      call.put(`/conversations/${one}`, chat),
-      agency.post('/v1/customers', both, { headers: { 'idempotency-key': `form ${round}` } }),
-      call.put(`/conversations/${one}`, { ...chat, contactName: 'Ana' }),
-      call.put(`/conversations/${other}`, { ...chat, rotatedFrom: null }),
-      call.put(`/conversations/${one}/messages/${randomUUID()}`, message),
-      create(agency, whatsapp(round)),
-      agency.patch(`/v1/customers/${ana.id}`, both, { headers: { 'if-match': '*' } }),
-      call.put(`/conversations/${other}`, { ...chat, activityState: 'open' }),
-      call.post(`/customers/${eva.id}/restore`),
-      call.patch(`/conversations/${one}`, { language: 'es' }),
-    ]);
-    for (const { status, text } of replies) expect([200, 201, 404, 409], text).toContain(status);
-    const claimed = [1, 5, 6, 8].filter((index) => (replies[index]?.status ?? 500) < 300);
-    expect(claimed).toHaveLength(1);
-  };
-  for (let round = 0; round < MEETINGS; round += AT_ONCE)
-    await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => storm(round + index)));
-  expect(await findAllDrift(service, agency)).toEqual([]);
-});
-
 test('two conversations that swap their contacts with If-Match, and two customers, beside a customer with both, cause no deadlock', async () => {
   const agency = await service.agency();
   const call = dashboard.of(agency);
