@@ -82,7 +82,6 @@ describe('crm import customers', () => {
       [['import', 'customers', path, '--map', 'Edad=age'], 'there is no field "age"'],
       [['import', 'customers', path], 'No column fills a contact. Name the column with --map'],
       [['import', 'customers', folder], 'is a folder'],
-      [['sync', 'products', folder], 'is a folder'],
       [['sync', 'products', json], 'one object per line'],
       [['import', 'customers', file('none.csv')], /^File not found: \S+none\.csv\n$/],
       [['import', 'quotes', path], 'Allowed choices are customers, products'],

@@ -29,9 +29,6 @@ import type { Agency, Reply } from '../support/service.ts';
 
 const { service, dashboard } = useDashboard();
 
-const MEETINGS = Number(process.env.MEETINGS ?? 12);
-const AT_ONCE = 6;
-
 const web = (value: string) => ({ identifierType: 'web', identifierValue: value });
 const phoneOf = (round: number): string => `+5255${10_000_000 + round}`;
 const whatsapp = (round: number) => ({ identifierType: 'whatsapp', identifierValue: phoneOf(round) });
@@ -64,8 +61,7 @@ test('two conversations that swap their contacts with If-Match, and two customer
     for (const { status, text } of replies) expect([200, 201, 412], text).toContain(status);
     for (const { status, text } of await Promise.all(swapped)) expect([200, 409], text).toContain(status);
   };
-  for (let round = 0; round < MEETINGS; round += AT_ONCE)
-    await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => swap(round + index)));
+  for (const round of [0, 6]) await Promise.all(Array.from({ length: 6 }, (_, index) => swap(round + index)));
   expect(await findAllDrift(service, agency)).toEqual([]);
 });
 
@@ -118,7 +114,7 @@ test('imports beside each other, beside reports with If-Match, corrections, rota
 test('merges and erasures beside PUTs that move quotes between opportunities, and beside quotes that are created, end without a deadlock', async () => {
   const agency = await service.agency();
   const call = dashboard.of(agency);
-  for (let round = 0; round < MEETINGS / 4; round += 1) {
+  for (let round = 0; round < 3; round += 1) {
     const [ana, eva] = [await customer(agency), await customer(agency)];
     const leads = await Promise.all([ana, ana, eva].map(({ id }) => opportunity(agency, { customerId: id })));
     const offers = await Promise.all(leads.map(({ id }) => quote(agency, { opportunityId: id })));

@@ -9,8 +9,7 @@ export type DatabaseProxy = Awaited<ReturnType<typeof startProxy>>;
  * @param host the address of this machine on which the proxy listens
  */
 export async function startProxy(databaseUrl: string, host = '127.0.0.1') {
-  const { user, password, database } = new pg.Client({ connectionString: databaseUrl });
-  let target = new pg.Client({ connectionString: databaseUrl });
+  const target = new pg.Client({ connectionString: databaseUrl });
   let state: 'open' | 'frozen' | 'cut' = 'open';
   let onRow: (() => void) | undefined;
   const sockets = new Set<Socket>();
@@ -46,6 +45,7 @@ export async function startProxy(databaseUrl: string, host = '127.0.0.1') {
   };
   await new Promise<void>((done) => server.listen(0, host, done));
 
+  const { user, password, database } = target;
   const credentials = password ? `${user}:${encodeURIComponent(password)}` : user;
   return {
     url: `postgres://${credentials}@${host}:${(server.address() as AddressInfo).port}/${database}`,
@@ -70,11 +70,6 @@ export async function startProxy(databaseUrl: string, host = '127.0.0.1') {
     /** Accepts connections again. */
     mend: () => {
       state = 'open';
-      breakAll();
-    },
-    /** Breaks every connection and sends new ones to another server. */
-    lead: (url: string) => {
-      target = new pg.Client({ connectionString: url });
       breakAll();
     },
     close: async () => {
