@@ -52,18 +52,16 @@ const taken =
   (
     idName: string,
     make: Make,
-    unique: Fields,
+    field: string,
     { archive }: Pick<typeof teamMemberRecord, 'archive'>,
   ): Provocation =>
   async (send) => {
+    const unique = { [field]: randomUUID() };
     const [archived, other] = [await make(agency, unique), await make(agency)];
     await archive(agency.scope, archived.id);
-    const owner = await make(agency, unique);
-    const { createdAt, ...body } = owner;
+    const { createdAt, ...body } = await make(agency, unique);
     const response = await send({ ids: { [idName]: archived.id }, body });
-    const reply = response.status === 409 ? response : await send({ ids: { [idName]: other.id }, body });
-    await archive(agency.scope, owner.id);
-    return reply;
+    return response.status === 409 ? response : send({ ids: { [idName]: other.id }, body });
   };
 
 /** The database fails with the error. */
@@ -126,8 +124,8 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
     await mergeCustomer(agency.scope, into.id, { from: from.id });
     return send({ ids: { customerId: from.id } });
   },
-  PIPELINE_STAGE_KEY_TAKEN: taken('pipelineStageId', stage, { key: 'negotiation' }, pipelineStageRecord),
-  TEAM_MEMBER_USER_TAKEN: taken('teamMemberId', member, { userId: 'user_81' }, teamMemberRecord),
+  PIPELINE_STAGE_KEY_TAKEN: taken('pipelineStageId', stage, 'key', pipelineStageRecord),
+  TEAM_MEMBER_USER_TAKEN: taken('teamMemberId', member, 'userId', teamMemberRecord),
   MESSAGE_NOT_FOUND: (send) => send({ ids: { conversationId: has.conversationId } }),
   QUOTE_NOT_PUBLISHED: async (send) => send({ ids: { quoteId: (await quote(agency)).id } }),
   API_KEY_INACTIVE: async (send) => {
@@ -161,8 +159,8 @@ const sender =
     const unknown = { ...Object.fromEntries(random), organizationId: agency.id };
     const sent = await requestOf(name, { ...has, word, token: randomUUID() }, { ...unknown, ...ids });
     const { method, path } = sent;
-    const isStrict = change.headers?.prefer !== undefined;
-    const url = isStrict ? `${path}${path.includes('?') ? '&' : '?'}unknown=1` : path;
+    const unknownName = `${path.includes('?') ? '&' : '?'}unknown=1`;
+    const url = change.headers?.prefer === undefined ? path : path + unknownName;
     const { body, headers } = change.body ? change : sent;
     const options = { body, headers: { ...headers, ...change.headers } };
     return path.startsWith(DASHBOARD)

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { DOCUMENTED, resolved, SCHEMAS, type Schema } from '../support/contract.ts';
+import { DOCUMENTED, SCHEMAS } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import {
   archiveOf,
@@ -20,6 +20,7 @@ import {
 } from '../support/operations.ts';
 import { conversation, type Fields, message } from '../support/records.ts';
 import { routesOf } from '../support/router.ts';
+import { type Kinds, madeOf } from '../support/values.ts';
 
 /**
  * The tables of test/support/operations.ts match the routers and the documents; every filter and every searched field of
@@ -155,25 +156,18 @@ describe.each(filtered)('the filters of %s', (name, list) => {
   });
 });
 
-/** A value of the schema with the text wherever it is allowed; undefined if it is allowed nowhere. */
-function valueWith(text: string, schema: Schema): unknown {
-  const { type, enum: values, items, properties, ...rest } = resolved(schema);
-  if (Array.isArray(values)) return undefined;
-  const kind = [type].flat()[0];
-  if (kind === 'array') {
-    const item = valueWith(text, items as Schema);
-    return item === undefined ? undefined : [item];
-  }
-  if (kind === 'object') {
-    const fields = Object.entries(properties ?? {}).map(([field, of]) => {
-      const closed = (of.enum as unknown[] | undefined)?.filter((value) => value !== null);
-      return [field, closed ? closed.at(-1) : valueWith(text, of)];
-    });
-    return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
-  }
-  const isText = kind === 'string' && rest.format === undefined && rest.maxLength !== 3;
-  return isText ? text.slice(0, Number(rest.maxLength)) : undefined;
-}
+/** A value with the text wherever it is allowed; undefined where it is not. */
+const withText = (text: string): Kinds<unknown> => ({
+  own: (_schema, name) => (name === 'identifierType' ? 'web' : undefined),
+  closed: () => undefined,
+  boolean: () => undefined,
+  integer: () => undefined,
+  number: () => undefined,
+  string: ({ format, maxLength }) =>
+    format === undefined && maxLength !== 3 ? text.slice(0, Number(maxLength)) : undefined,
+  array: (_schema, entry) => (entry === undefined ? undefined : [entry]),
+  object: (_schema, fields) => fields,
+});
 
 const searched = Object.entries(LISTS).filter(([, list]) => Object.keys(list.searched).length > 0);
 
@@ -181,7 +175,7 @@ describe.each(searched)('`query` of %s', (name, list: List) => {
   const WORD = 'Zanahória';
   const { properties = {} } = SCHEMAS[list.written] ?? {};
   const texts = Object.entries(properties)
-    .map(([field, of]) => [field, (text: string) => valueWith(text, of)] as const)
+    .map(([field, of]) => [field, (text: string) => madeOf(withText(text), of, field)] as const)
     .filter(([field, write]) => !WRITTEN_ONCE.includes(field) && write(WORD) !== undefined);
 
   test('finds text in each field that the document names, and in no other field or record', async () => {
