@@ -3,14 +3,6 @@ import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 
-/** Well-behaved clients: each has one connection, and pauses between its requests. */
-export type Clients = {
-  requests: () => number;
-  /** Statuses other than 200, and errors of connections. */
-  failures: string[];
-  stop: () => Promise<void>;
-};
-
 async function get(port: number, key: string, agent: Agent): Promise<string> {
   const options = { host: '127.0.0.1', port, path: '/v1/customers?limit=5', agent };
   const outgoing = request({ ...options, headers: { 'x-api-key': key } }).end();
@@ -19,7 +11,8 @@ async function get(port: number, key: string, agent: Agent): Promise<string> {
   return String(response.statusCode);
 }
 
-export function startClients(port: number, key: string, pausesMs: readonly number[], each: number): Clients {
+/** Well-behaved clients: each has one connection, and pauses between its requests. Failures are statuses other than 200, and errors. */
+export function startClients(port: number, key: string, pausesMs: readonly number[], each: number) {
   const failures: string[] = [];
   let isOver = false;
   let count = 0;

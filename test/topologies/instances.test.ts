@@ -1,10 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { ownDatabase } from '../support/databases.ts';
-import { clientOf, openAgency, openInstance, type Send, TOKEN, temporaryFolder } from './instance.ts';
+import { quote } from '../support/records.ts';
+import { useService } from '../support/service.ts';
+import { clientOf, openInstance, TOKEN, temporaryFolder } from './instance.ts';
 import { compare, failures } from './ledger.ts';
 import { startTraffic } from './traffic.ts';
+
+const service = useService();
 
 const KILLS = 10;
 const SIZE = 2 * 1024 * 1024;
@@ -19,28 +21,12 @@ function formOf(name: string): FormData {
   return form;
 }
 
-/** Creates a quote, to which files can be attached. */
-async function createQuote(send: Send, organization: string): Promise<{ quote: string; path: string }> {
-  const root = `/dashboard/v1/organizations/${organization}`;
-  const [opportunity, quote] = [randomUUID(), randomUUID()];
-  const responses = [
-    await send('PUT', `${root}/opportunities/${opportunity}`, { salesStage: 'proposal' }),
-    await send('PUT', `${root}/quotes/${quote}`, {
-      opportunityId: opportunity,
-      title: 'Patagonia',
-      status: 'published',
-    }),
-  ];
-  expect(responses.map(({ status }) => status)).toEqual([201, 201]);
-  return { quote, path: `${root}/quotes/${quote}/attachments` };
-}
-
 test(`${KILLS} SIGKILLs of the service lose no acknowledged write and no acknowledged file, and leave no partial file`, async () => {
-  const database = await ownDatabase();
-  const agency = await openAgency(database.url);
-  const instance = await openInstance({ DATABASE_URL: database.url, DATA_DIR: await temporaryFolder() });
+  const agency = await service.agency();
+  const { id: quoteId } = await quote(agency);
+  const instance = await openInstance({ DATABASE_URL: service.url, DATA_DIR: await temporaryFolder() });
   const dashboard = clientOf(instance.dashboardPort, { authorization: `Bearer ${TOKEN}` });
-  const { quote, path } = await createQuote(dashboard, agency.id);
+  const path = `/dashboard/v1/organizations/${agency.id}/quotes/${quoteId}/attachments`;
 
   const traffic = startTraffic(instance.port, agency.key, 4);
   onTestFinished(traffic.stop);
@@ -73,10 +59,10 @@ test(`${KILLS} SIGKILLs of the service lose no acknowledged write and no acknowl
 
   expect(failures(traffic.ledger).map(([status]) => status)).toEqual([0]);
   expect(failed).toBeGreaterThan(0);
-  await compare(traffic.ledger, agency, database.ownerUrl, instance.port);
+  await compare(traffic.ledger, agency, service.ownerUrl, instance.port);
 
   const client = clientOf(instance.port, { 'x-api-key': agency.key });
-  const listed = await client('GET', `/v1/quotes/${quote}/attachments`);
+  const listed = await client('GET', `/v1/quotes/${quoteId}/attachments`);
   const { data }: { data: { url: string; fileName: string }[] } = listed.body;
   const names = new Set(data.map(({ fileName }) => fileName));
   expect([...acknowledged].filter((name) => !names.has(name))).toEqual([]);

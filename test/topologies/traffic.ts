@@ -1,17 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { clientOf } from './instance.ts';
-import { type Ledger, openLedger, writeUntil } from './ledger.ts';
+import { openLedger, writeUntil } from './ledger.ts';
 
 /** Clients that write until `stop` is called. */
-export type Traffic = {
-  ledger: Ledger;
-  requests: () => number;
-  /** Resolves after so many more acknowledged writes: the service works again. */
-  progress: (writes: number) => Promise<void>;
-  stop: () => Promise<void>;
-};
-
-export function startTraffic(port: number, key: string, clients: number): Traffic {
+export function startTraffic(port: number, key: string, clients: number) {
   const stop = new AbortController();
   const ledger = openLedger();
   const send = clientOf(port, { 'x-api-key': key });
@@ -19,7 +11,8 @@ export function startTraffic(port: number, key: string, clients: number): Traffi
   return {
     ledger,
     requests: () => [...ledger.statuses.values()].reduce((sum, count) => sum + count, 0),
-    progress: async (writes) => {
+    /** Resolves after so many more acknowledged writes: the service works again. */
+    progress: async (writes: number) => {
       const goal = ledger.acknowledged + writes;
       while (ledger.acknowledged < goal) await pause(10);
     },
