@@ -41,19 +41,10 @@ test('a closing returns the date of the purge, which the organization shows unti
   for (let count = 0; count < 2; count += 1) expect((await reopen(agency)).body).toEqual(before);
 });
 
-test('a public link is found while the organization is closed, and not when it is due for the purge', async () => {
+test('while the organization is closed, links work and an export signs new ones; a public link does until the purge is due', async () => {
   const agency = await service.agency();
-  const { token } = await quote(agency, { status: 'published' });
-  await close(agency);
-  const find = async () => (await dashboard.get(`/quotes?token=${token}`)).body;
-  expect(await find()).toMatchObject({ token, organizationId: agency.id });
-  await setAge(agency, '30 days 1 hour');
-  expect(await find()).toMatchObject({ error: { code: 'QUOTE_NOT_FOUND' } });
-});
-
-test('signed links work while the organization is closed, and an export signs new ones', async () => {
-  const agency = await service.agency();
-  const { id, customerId } = await quote(agency, { customerId: (await customer(agency)).id });
+  const { id: customerId } = await customer(agency);
+  const { id, token } = await quote(agency, { customerId, status: 'published' });
   const { content } = await attachment(agency, service.storage, id);
   const [{ url }] = (await agency.get(`/v1/quotes/${id}/attachments`)).body.data;
   await close(agency);
@@ -63,6 +54,10 @@ test('signed links work while the organization is closed, and an export signs ne
     const { status, text } = await service.client('').get(new URL(link).pathname, { key: null });
     expect([status, text]).toEqual([200, content.toString()]);
   }
+  const find = async () => (await dashboard.get(`/quotes?token=${token}`)).body;
+  expect(await find()).toMatchObject({ token, organizationId: agency.id });
+  await setAge(agency, '30 days 1 hour');
+  expect(await find()).toMatchObject({ error: { code: 'QUOTE_NOT_FOUND' } });
 });
 
 test('the name of a closed organization is free, and no key is issued for it', async () => {
