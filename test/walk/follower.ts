@@ -10,14 +10,7 @@ const LISTS = ['catalog/products', 'customers', 'opportunities', 'conversations'
 /** Names of other records: a change of these is read once a day. */
 const NAMES = ['customerName', 'sellerName'];
 
-export type Follower = {
-  /** Reads what has changed since the last call. */
-  follow: () => Promise<void>;
-  /** Compares the copy with every list and every transcript. */
-  compare: () => Promise<void>;
-};
-
-export function followerOf(service: Pick<Service, 'query'>, agency: Agency): Follower {
+export function followerOf(service: Pick<Service, 'query'>, agency: Agency) {
   const copies = new Map(LISTS.map((list) => [list, new Map<string, Fields>()]));
   const transcripts = new Map<string, unknown>();
   let since: string | undefined;
@@ -40,6 +33,7 @@ export function followerOf(service: Pick<Service, 'query'>, agency: Agency): Fol
     return { data, total };
   }
 
+  /** Reads what has changed since the last call. */
   async function follow(): Promise<void> {
     // Nobody writes meanwhile, so that the copy needs no overlap.
     const [clock] = await service.query<{ now: string }>(
@@ -58,6 +52,7 @@ export function followerOf(service: Pick<Service, 'query'>, agency: Agency): Fol
   const byId = (records: Iterable<Fields>) =>
     Object.fromEntries([...records].map((one) => [one.id, withoutNames(one)]));
 
+  /** Compares the copy with every list and every transcript. */
   async function compare(): Promise<void> {
     await follow();
     for (const [list, copy] of copies) {
