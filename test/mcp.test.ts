@@ -193,6 +193,7 @@ describe('arguments', () => {
     ['an object', 'listCustomers', { query: { toString: 1 } }, /^query must be a string$/],
     ['half a character', 'getCustomer', { customerId: '\ud800' }, /^customerId must not contain/],
     ['an unknown name', 'createCatalogProduct', { titel: 'x', title: 'x' }, /did you mean title/],
+    ['an unknown list', 'listCustomers', { qery: ['x'] }, /^qery is unknown \(did you mean query\?\)$/],
     ['no id', 'getCustomer', { customerId: '' }, /^customerId is required$/],
   ])('of %s are an error that is named, like one of /v1', async (_what, name, args, message) => {
     const { error } = (await call((await agent()).client, name, args)).body;

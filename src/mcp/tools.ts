@@ -180,8 +180,10 @@ function toolOf(
     const { clear, idempotencyKey, ...sent } = dropAbsent(inputSchema, given);
     const [filled, others] = fillPath(path, sent);
     const query = new URLSearchParams();
+    // The route says that a name is unknown, whatever its value.
     if (!requestBody)
-      for (const [name, value] of Object.entries(others)) query.append(name, textOf(name, value));
+      for (const [name, value] of Object.entries(others))
+        query.append(name, Object.hasOwn(inputSchema.properties, name) ? textOf(name, value) : '');
     const url = query.size > 0 ? `${filled}?${query}` : filled;
     if (url.length > MAX_HEADER_BYTES)
       throw new ApiError('VALIDATION_FAILED', 'The arguments are too long. Send shorter or fewer ones.');
