@@ -70,11 +70,13 @@ function* unknownNames(
 
 /** Limited in length, because clients and proxies reject long headers. */
 function headerSafe(path: string): string {
-  const safe = Array.from(path.slice(0, MAX_NAME_LENGTH).toWellFormed(), (character) =>
-    /[\w.[\]-]/.test(character) ? character : encodeURIComponent(character),
-  );
-  while (safe.join('').length > MAX_NAME_LENGTH) safe.pop();
-  return safe.join('');
+  let safe = '';
+  for (const character of path.slice(0, MAX_NAME_LENGTH).toWellFormed()) {
+    const encoded = /[\w.[\]-]/.test(character) ? character : encodeURIComponent(character);
+    if (safe.length + encoded.length > MAX_NAME_LENGTH) break;
+    safe += encoded;
+  }
+  return safe;
 }
 
 const UNKNOWN_NAME = 'is unknown';
