@@ -44,7 +44,7 @@ test('a connection prepares a named statement once, also after an error', async 
   expect(await read(prepared)).toEqual([{ n: 1 }]);
 });
 
-test('a read of more than 1 MiB keeps its slot until its caller has sent the response, or reads again', async () => {
+test('a result of more than 1 MiB is held until its caller has sent the response, or reads again', async () => {
   const large = statement(`select json_build_array(repeat('x', $1::int)) as body`, [1_048_600]);
   const small = statement('select json_build_array() as body');
   const sent = Promise.withResolvers<void>();
@@ -55,12 +55,12 @@ test('a read of more than 1 MiB keeps its slot until its caller has sent the res
   };
   const queries = db.for('a', caller);
   await queries.read(small, {});
-  expect(db.stats().running).toBe(0);
+  expect(db.stats().held).toBe(0);
   await queries.read(large, {});
-  expect(db.stats().running).toBe(1);
+  expect(db.stats().held).toBe(1);
   await queries.read(small, {});
-  expect(db.stats().running).toBe(0);
+  expect(db.stats().held).toBe(0);
   await queries.read(large, {});
   sent.resolve();
-  await expect.poll(() => db.stats().running).toBe(0);
+  await expect.poll(() => db.stats().held).toBe(0);
 });
