@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { vi } from 'vitest';
 
 export type ServiceProcess = ReturnType<typeof startProcess>;
 
@@ -46,6 +47,29 @@ export function startProcess(
       ended.then((code) => fail(new Error(`Ended with ${code} before printing "${expected}":\n${text}`)));
     });
   return { child, output: () => text, until, ended };
+}
+
+/**
+ * Runs a program of the repository in this process, with these arguments and environment variables only: the start of a process
+ * would take a second. One at a time.
+ */
+export async function runProgram(path: string, args: string[], environment: Record<string, string>) {
+  const { argv, env } = process;
+  const printed = { log: '', error: '' };
+  const spies = (['log', 'error'] as const).map((name) =>
+    vi.spyOn(console, name).mockImplementation((text: string) => {
+      printed[name] += `${text}\n`;
+    }),
+  );
+  Object.assign(process, { argv: [process.execPath, path, ...args], env: { ...PROGRAM, ...environment } });
+  try {
+    // Another address each time: a module runs once.
+    await import(`${new URL(`../../${path}`, import.meta.url)}?${randomUUID()}`);
+    return { code: process.exitCode ?? 0, stdout: printed.log, stderr: printed.error };
+  } finally {
+    Object.assign(process, { argv, env, exitCode: undefined });
+    for (const spy of spies) spy.mockRestore();
+  }
 }
 
 const used = new Set<string>();
