@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ApiError } from '../../src/contract/errors.ts';
 import {
   DatabaseTimeout,
@@ -9,60 +9,50 @@ import {
   isTransient,
 } from '../../src/db/index.ts';
 
-const fromServer = (code: string, constraint?: string) =>
-  Object.assign(new Error('from PostgreSQL'), { code, severity: 'ERROR', constraint });
-const NOT_FOUND = new ApiError('CUSTOMER_NOT_FOUND', { id: 'terminated' });
-const fromSocket = (code: string, syscall?: string) =>
+const fromServer = (code: string) => Object.assign(new Error('from PostgreSQL'), { code, severity: 'ERROR' });
+const fromSocket = (code: string, syscall: string) =>
   Object.assign(new Error('from a socket'), { code, syscall });
 
-describe('whether an error is transient, safe to repeat, and an error of the database', () => {
-  test.each<[string, unknown, isTransient: boolean, isSafe: boolean, isDatabase: boolean]>([
-    ['the connection broke', fromServer('08006'), true, false, true],
-    ['an administrator ended the connection', fromServer('57P01'), true, false, true],
-    ['the server crashed', fromServer('57P02'), true, false, true],
-    ['the server is starting or stopping', fromServer('57P03'), true, true, true],
-    ['too many connections', fromServer('53300'), true, true, true],
-    ['the disk is full', fromServer('53100'), false, false, true],
-    ['a deadlock', fromServer('40P01'), false, true, true],
-    ['a serialization failure', fromServer('40001'), false, true, true],
-    ['a statement timeout', fromServer('57014'), false, false, true],
-    ['a lock timeout', fromServer('55P03'), false, false, true],
-    ['a read-only server', fromServer('25006'), false, true, true],
-    ['an unknown prepared statement', fromServer('26000'), false, true, true],
-    ['a cached plan with another result type', fromServer('0A000'), false, true, false],
-    ['a broken disk', fromServer('58030'), false, false, true],
-    ['a broken index', fromServer('XX002'), false, false, true],
-    ['a changed password', fromServer('28P01'), false, false, true],
-    ['a database that does not exist', fromServer('3D000'), false, false, true],
-    ['a database that accepts no connections', fromServer('55000'), false, false, true],
-    ['connection refused', fromSocket('ECONNREFUSED', 'connect'), true, true, true],
-    ['no route to the host', fromSocket('EHOSTUNREACH', 'connect'), true, true, true],
-    ['no such host', fromSocket('ENOTFOUND', 'getaddrinfo'), true, false, true],
-    ['no such socket', fromSocket('ENOENT', 'connect'), true, true, true],
-    ['reset while reading', fromSocket('ECONNRESET', 'read'), true, false, true],
-    ['broken while writing', fromSocket('EPIPE', 'write'), true, false, true],
-    ['the connection terminated', new Error('Connection terminated unexpectedly'), true, false, true],
-    ['a connection timeout', new Error('timeout exceeded when trying to connect'), true, false, true],
-    ['a dead connection', new Error('Client has encountered … and is not queryable'), true, false, true],
-    ['a frozen server', new Error('Query read timeout'), true, false, true],
-    ['a transaction that took too long', new DatabaseTimeout(), false, false, true],
-    ['an API error with a word of connection errors', NOT_FOUND, false, false, false],
-    ['a unique violation', fromServer('23505'), false, false, false],
-    ['a table that does not exist', fromServer('42P01'), false, false, false],
-    ['a programming error', new TypeError('x is not a function'), false, false, false],
-    ['no error at all', undefined, false, false, false],
-  ])('%s', (_name, error, ...expected) => {
-    expect([isTransient(error), isSafeToRepeat(error), isDatabaseError(error)]).toEqual(expected);
-  });
-});
+const PROPERTIES = {
+  transient: isTransient,
+  repeatable: isSafeToRepeat,
+  undone: isCertainlyUndone,
+  timeout: isTimeout,
+  database: isDatabaseError,
+};
 
-test.each<[string, unknown, isTimeout: boolean, isUndone: boolean]>([
-  ['a statement timeout', fromServer('57014'), true, true],
-  ['a lock timeout', fromServer('55P03'), true, true],
-  ['a transaction that took too long', new DatabaseTimeout(), true, true],
-  ['a frozen server', new Error('Query read timeout'), true, false],
-  ['a broken connection', fromSocket('ECONNRESET', 'read'), false, false],
-  ['an ended connection', fromServer('57P01'), false, false],
-])('%s: whether it is a timeout, and certainly undone', (_name, error, ...expected) => {
-  expect([isTimeout(error), isCertainlyUndone(error)]).toEqual(expected);
+test.each<[what: string, error: unknown, properties: string]>([
+  ['the connection broke', fromServer('08006'), 'transient database'],
+  ['an administrator ended the connection', fromServer('57P01'), 'transient database'],
+  ['the server crashed', fromServer('57P02'), 'transient database'],
+  ['the server is starting or stopping', fromServer('57P03'), 'transient repeatable database'],
+  ['too many connections', fromServer('53300'), 'transient repeatable database'],
+  ['the disk is full', fromServer('53100'), 'undone database'],
+  ['a deadlock', fromServer('40P01'), 'repeatable undone database'],
+  ['a serialization failure', fromServer('40001'), 'repeatable undone database'],
+  ['a statement timeout', fromServer('57014'), 'undone timeout database'],
+  ['a lock timeout', fromServer('55P03'), 'undone timeout database'],
+  ['a read-only server', fromServer('25006'), 'repeatable undone database'],
+  ['an unknown prepared statement', fromServer('26000'), 'repeatable undone database'],
+  ['a cached plan with another result type', fromServer('0A000'), 'repeatable undone'],
+  ['a broken disk', fromServer('58030'), 'undone database'],
+  ['a broken index', fromServer('XX002'), 'undone database'],
+  ['a changed password', fromServer('28P01'), 'undone database'],
+  ['a database that does not exist', fromServer('3D000'), 'undone database'],
+  ['a database that accepts no connections', fromServer('55000'), 'undone database'],
+  ['connection refused', fromSocket('ECONNREFUSED', 'connect'), 'transient repeatable database'],
+  ['no such host', fromSocket('ENOTFOUND', 'getaddrinfo'), 'transient database'],
+  ['reset while reading', fromSocket('ECONNRESET', 'read'), 'transient database'],
+  ['broken while writing', fromSocket('EPIPE', 'write'), 'transient database'],
+  ['a connection timeout', new Error('timeout exceeded when trying to connect'), 'transient database'],
+  ['a dead connection', new Error('Client has encountered … and is not queryable'), 'transient database'],
+  ['a frozen server', new Error('Query read timeout'), 'transient timeout database'],
+  ['a transaction that took too long', new DatabaseTimeout(), 'undone timeout database'],
+  ['an API error with a word of those', new ApiError('CUSTOMER_NOT_FOUND', { id: 'terminated' }), 'undone'],
+  ['a unique violation', fromServer('23505'), 'undone'],
+  ['a programming error', new TypeError('x is not a function'), ''],
+  ['no error at all', undefined, ''],
+])('%s is %j: what follows from an error', (_what, error, properties) => {
+  const found = Object.entries(PROPERTIES).filter(([, has]) => has(error));
+  expect(found.map(([name]) => name).join(' ')).toBe(properties);
 });
