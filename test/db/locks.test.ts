@@ -212,6 +212,14 @@ const ORDERS: [string, string[], (agency: Agency, idOf: (name: string) => string
     (agency, idOf) => quote(agency, { opportunityId: idOf('opportunities high') }, idOf('quotes low')),
   ],
   [
+    'a PATCH that moves a quote to another opportunity',
+    ['opportunities high', 'quotes low'],
+    (agency, idOf) =>
+      dashboard.of(agency).patch(`/quotes/${idOf('quotes low')}`, {
+        opportunityId: idOf('opportunities high'),
+      }),
+  ],
+  [
     'an attachment',
     ['quotes low', 'quote_attachments'],
     (agency, idOf) =>

@@ -135,24 +135,23 @@ test.each(DERIVED)(
   },
 );
 
-/** Two connections whose backends count in different slots. */
-async function connectTwo(): Promise<[pg.Client, pg.Client]> {
-  const clients: pg.Client[] = [];
-  for (const slots = new Set<number>(); slots.size < 2; ) {
+/** A connection whose backend counts in the slot of another connection, or in a different one. */
+async function connectBeside(other?: pg.Client, isSame = false): Promise<pg.Client> {
+  const slotOf = async (client: pg.Client) =>
+    (await client.query<{ slot: number }>('select pg_backend_pid() % 16 as slot')).rows[0]?.slot;
+  for (;;) {
     const client = new pg.Client({ connectionString: service.ownerUrl });
     await client.connect();
     onTestFinished(() => client.end());
-    const { rows } = await client.query<{ slot: number }>('select pg_backend_pid() % 16 as slot');
-    slots.add(rows[0]?.slot ?? 0);
-    clients.push(client);
+    if (!other || ((await slotOf(client)) === (await slotOf(other))) === isSame) return client;
   }
-  return [clients[0], clients.at(-1)] as [pg.Client, pg.Client];
 }
 
 test('a writer does not wait for the commit of another that counts in the same organization', async () => {
   const agency = await service.agency();
   const { id: original } = await product(agency);
-  const [one, other] = await connectTwo();
+  const one = await connectBeside();
+  const other = await connectBeside(one);
   const insert = (client: pg.Client) => client.query(copyRecord('products'), [agency.id, newId(), original]);
   const total = async () => (await agency.get('/v1/catalog/products')).body.pagination.total;
 
@@ -163,6 +162,20 @@ test('a writer does not wait for the commit of another that counts in the same o
   expect(await total()).toBe(2);
   await one.query('commit');
   expect(await total()).toBe(3);
+});
+
+test('simultaneous updates that swap two counted values, counted in one slot, are all counted and never deadlock', async () => {
+  const agency = await service.agency();
+  const one = await connectBeside();
+  const other = await connectBeside(one, true);
+  const move = async (client: pg.Client, stages: readonly string[], rounds: number) => {
+    const { id } = await opportunity(agency, { salesStage: stages[1] });
+    const update = 'update opportunities set sales_stage = $3 where organization_id = $1 and id = $2';
+    for (let round = 0; round < rounds; round += 1)
+      await client.query(update, [agency.id, id, stages[round % 2]]);
+  };
+  await Promise.all([move(one, ['b', 'a'], 400), move(other, ['a', 'b'], 401)]);
+  expect(await findDrift(service, agency)).toEqual([]);
 });
 
 test('each of 2,000 sales stages has its count, and the count of all opportunities has a row for each slot at most', async () => {
