@@ -3,10 +3,9 @@ import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type ErrorCode, statusOf } from '../../src/contract/errors.ts';
 import { excessOf } from '../../src/http/json-bodies.ts';
-import { invalid } from '../support/faults.ts';
+import { invalid, UNAUTHORIZED } from '../support/faults.ts';
 import { type Agency, useService } from '../support/service.ts';
 import { exchange, listen, type RawResponse, requestBytes } from '../support/socket.ts';
-import { UNAUTHORIZED } from '../support/unauthorized.ts';
 
 const service = useService();
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;

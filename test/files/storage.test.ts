@@ -6,8 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { newId } from '../../src/db/index.ts';
+import { readConfig } from '../../src/config.ts';
+import { newId, scopeTo } from '../../src/db/index.ts';
+import { openFiles } from '../../src/files/open.ts';
+import { openS3, type S3Options } from '../../src/files/s3.ts';
 import { diskStorage, storageKey } from '../../src/files/storage.ts';
+import { startS3 } from '../support/s3.ts';
 import { collect, type OpenStorage, openDiskStorage, openS3Storage } from '../support/storages.ts';
 
 const MIB = 1024 * 1024;
@@ -18,7 +22,7 @@ async function* blocks(count: number, error?: Error): AsyncIterable<Buffer> {
   if (error) throw error;
 }
 
-const small = (text = 'x') => Readable.from([Buffer.from(text)]);
+const text = (content = 'x') => Readable.from([Buffer.from(content)]);
 
 describe.each([
   ['disk', openDiskStorage],
@@ -52,12 +56,21 @@ describe.each([
     expect((await opened.read(key)).equals(Buffer.concat(await collect(blocks(size))))).toBe(true);
   });
 
-  test.each([1, 12])('stores nothing of an upload that fails after %i MiB', async (size) => {
-    const { key, stored } = newKey();
-    const failing = Readable.from(blocks(size, new Error('larger than 25 MiB')));
-    await expect(opened.storage.put(key, failing)).rejects.toThrow('larger than 25 MiB');
-    expect([await stored(), await opened.leftovers()]).toEqual([[], []]);
-  });
+  test.each([1, 12])(
+    'stores nothing of an upload that fails after %i MiB, and keeps a file under its key',
+    async (size) => {
+      const { key, stored } = newKey();
+      const fail = async () => {
+        const failing = Readable.from(blocks(size, new Error('larger than 25 MiB')));
+        await expect(opened.storage.put(key, failing)).rejects.toThrow('larger than 25 MiB');
+      };
+      await fail();
+      expect([await stored(), await opened.leftovers()]).toEqual([[], []]);
+      await opened.storage.put(key, text('the first'));
+      await fail();
+      expect(String(await opened.read(key))).toBe('the first');
+    },
+  );
 
   test('stores nothing of an upload whose client disconnects', async () => {
     const { key, stored } = newKey();
@@ -68,73 +81,132 @@ describe.each([
     expect([await stored(), await opened.leftovers()]).toEqual([[], []]);
   });
 
-  test('a failed upload does not change the file under the same key', async () => {
-    const { key } = newKey();
-    await opened.storage.put(key, small('the first'));
-    await expect(opened.storage.put(key, Readable.from(blocks(7, new Error('broken'))))).rejects.toThrow();
-    expect(await opened.read(key)).toEqual(Buffer.from('the first'));
-  });
-
-  test('removes one file; to remove a file that does not exist is no error', async () => {
+  test('lists files with the names of attachments alone, and removes one; to remove a file that does not exist is no error', async () => {
     const { organizationId, key, stored } = newKey();
     const neighbour = storageKey(organizationId, newId());
-    for (const each of [key, neighbour]) await opened.storage.put(each, small());
-    await opened.storage.remove(key);
-    await opened.storage.remove(key);
-    await opened.storage.remove(newKey().key);
+    const inUpperCase = storageKey(organizationId, newId().toUpperCase());
+    for (const each of [key, neighbour, `${organizationId}/folder/x`, inUpperCase, 'README', `${key}.jpg`])
+      await opened.storage.put(each, text());
+    expect((await stored()).sort()).toEqual([key, neighbour].sort());
+    for (const each of [key, key, newKey().key]) await opened.storage.remove(each);
     expect(await stored()).toEqual([neighbour]);
   });
+});
 
-  test('does not list files with other names than those of attachments', async () => {
-    const { organizationId, key, stored } = newKey();
-    const inUpperCase = storageKey(organizationId, newId().toUpperCase());
-    for (const each of [key, `${organizationId}/folder/x`, inUpperCase, 'README', `${key}.jpg`])
-      await opened.storage.put(each, small());
-    expect(await stored()).toEqual([key]);
+const organizationId = newId();
+
+describe('S3', () => {
+  const scope = scopeTo({ for: () => ({}) as never }, organizationId);
+  const attachment = (fileName: string) => ({ id: newId(), fileName, mimeType: 'application/pdf' });
+
+  async function openServer() {
+    const server = await startS3();
+    onTestFinished(server.close);
+    const open = (options: Partial<S3Options> = {}) =>
+      openS3({ ...server, prefix: 'crm/', ttlSeconds: 300, ...options });
+    return { server, open };
+  }
+
+  test('a signed URL downloads the file from the store under its name, with its type and without caching, for its lifetime', async () => {
+    const { storage, links } = await (await openServer()).open();
+    const file = attachment("Cotización & (O'Higgins) *v2* ~ 50%+1.pdf");
+    const encoded = `"Cotizaci?n & (O'Higgins) *v2* ~ 50%+1.pdf"; filename*=UTF-8''Cotizaci%C3%B3n%20%26%20%28O%27Higgins%29%20%2Av2%2A%20~%2050%25%2B1.pdf`;
+    await storage.put(storageKey(organizationId, file.id), text('%PDF-1.7'));
+    const response = await fetch(await links.sign(scope, file, Date.now()));
+    expect([response.status, await response.text()]).toEqual([200, '%PDF-1.7']);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'application/pdf',
+      'content-disposition': `attachment; filename=${encoded}`,
+      'cache-control': 'no-store',
+    });
+    expect((await fetch(await links.sign(scope, file, Date.now() - 301_000))).status).toBe(403);
+  });
+
+  test('files under another prefix of the bucket are neither listed nor removed', async () => {
+    const { open } = await openServer();
+    const key = storageKey(organizationId, newId());
+    const [one, other] = [await open({ prefix: 'one/' }), await open({ prefix: 'two/' })];
+    await one.storage.put(key, text('one'));
+    expect(await collect(other.storage.list())).toEqual([]);
+    await other.storage.remove(key);
+    expect(await collect(one.storage.list())).toMatchObject([{ key }]);
+  });
+
+  test('an upload that the store rejects fails with 503 and is not read further', async () => {
+    const { open } = await openServer();
+    const { storage } = await open({ credentials: { accessKeyId: 'other', secretAccessKey: 'test' } });
+    for (const size of [1, 12]) {
+      const content = Readable.from(blocks(size));
+      const stored = storage.put(storageKey(organizationId, newId()), content);
+      await expect(stored).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+      expect(content.destroyed).toBe(true);
+    }
+  });
+
+  test('is configured by FILE_STORAGE and the usual variables of AWS', async () => {
+    const { server } = await openServer();
+    vi.stubEnv('AWS_REGION', server.region);
+    vi.stubEnv('AWS_ACCESS_KEY_ID', server.credentials.accessKeyId);
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.credentials.secretAccessKey);
+    const config = readConfig({
+      FILE_STORAGE: `s3://${server.bucket}/from/environment`,
+      AWS_ENDPOINT_URL_S3: server.endpoint,
+    });
+    const { storage, links, serve, close } = await openFiles(config, 'http://localhost:3000');
+    const file = attachment('a.pdf');
+    await storage.put(storageKey(organizationId, file.id), text('from the environment'));
+    const url = new URL(await links.sign(scope, file, Date.now()));
+    expect(url.pathname).toBe(`/${server.bucket}/from/environment/${organizationId}/${file.id}`);
+    expect(url.searchParams.get('X-Amz-Expires')).toBe('300');
+    expect(await (await fetch(url)).text()).toBe('from the environment');
+    expect(serve).toBeUndefined();
+    await close();
   });
 });
 
-test('an upload is on the disk, with the names of its folders, before it is confirmed', async () => {
-  const root = await mkdtemp(join(tmpdir(), 'crm-storage-'));
-  onTestFinished(() => rm(root, { recursive: true }));
-  const handle = await openFile(root);
-  await handle.close();
-  const sync = vi.spyOn(Object.getPrototypeOf(handle), 'sync');
-  onTestFinished(() => sync.mockRestore());
-  await diskStorage(root).put(storageKey(newId(), newId()), small());
-  expect(sync).toHaveBeenCalledTimes(3);
-});
-
-test('an upload to a disk that cannot be written fails with 503 and is not read further', async () => {
-  const content = Readable.from(blocks(2));
-  // A file in place of the folder.
-  const stored = diskStorage('/dev/null').put(storageKey(newId(), newId()), content);
-  await expect(stored).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
-  expect(content.destroyed).toBe(true);
-});
-
-test.skipIf(!existsSync('/dev/full'))(
-  'an upload to a full disk fails with 503, is not read further and stores nothing',
-  async () => {
+describe('on a disk', () => {
+  async function ownFolder(): Promise<string> {
     const root = await mkdtemp(join(tmpdir(), 'crm-storage-'));
     onTestFinished(() => rm(root, { recursive: true }));
-    const [organizationId, partial] = [newId(), randomUUID()];
-    const key = storageKey(organizationId, newId());
-    await mkdir(join(root, organizationId));
-    // The device fails like a full disk.
-    await symlink('/dev/full', join(root, `${key}.${partial}.partial`));
-    vi.spyOn(crypto, 'randomUUID').mockReturnValue(partial);
-    syncBuiltinESMExports();
-    onTestFinished(() => {
-      vi.restoreAllMocks();
+    return root;
+  }
+
+  test('an upload is there, with the names of its folders, before it is confirmed', async () => {
+    const root = await ownFolder();
+    const handle = await openFile(root);
+    await handle.close();
+    const sync = vi.spyOn(Object.getPrototypeOf(handle), 'sync');
+    onTestFinished(() => sync.mockRestore());
+    await diskStorage(root).put(storageKey(newId(), newId()), text());
+    expect(sync).toHaveBeenCalledTimes(3);
+  });
+
+  test.skipIf(!existsSync('/dev/full'))(
+    'an upload that cannot be written, or fills the disk, fails with 503, is not read further and stores nothing',
+    async () => {
+      const root = await ownFolder();
+      const partial = randomUUID();
+      const key = storageKey(organizationId, newId());
+      await mkdir(join(root, organizationId));
+      // The device fails like a full disk.
+      await symlink('/dev/full', join(root, `${key}.${partial}.partial`));
+      vi.spyOn(crypto, 'randomUUID').mockReturnValue(partial);
       syncBuiltinESMExports();
-    });
-    const content = Readable.from(blocks(12));
-    await expect(diskStorage(root).put(key, content)).rejects.toMatchObject({
-      code: 'SERVICE_UNAVAILABLE',
-      cause: { code: 'ENOSPC' },
-    });
-    expect(content.destroyed).toBe(true);
-    expect(await readdir(join(root, organizationId))).toEqual([]);
-  },
-);
+      onTestFinished(() => {
+        vi.restoreAllMocks();
+        syncBuiltinESMExports();
+      });
+      for (const [folder, cause] of [
+        [root, 'ENOSPC'],
+        // A file in place of the folder.
+        ['/dev/null', 'ENOTDIR'],
+      ] as const) {
+        const content = Readable.from(blocks(12));
+        const stored = diskStorage(folder).put(key, content);
+        await expect(stored).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', cause: { code: cause } });
+        expect(content.destroyed).toBe(true);
+      }
+      expect(await readdir(join(root, organizationId))).toEqual([]);
+    },
+  );
+});
