@@ -39,23 +39,23 @@ async function exportOf(names: readonly string[]) {
 }
 
 test('reads a hundred customers in one request, and sends a request for each row that differs', async () => {
-  const names = Array.from({ length: 230 }, (_, index) => `Nombre${index}`);
+  const names = Array.from({ length: 110 }, (_, index) => `Nombre${index}`);
   const { agency, edit, run } = await exportOf(names);
   await edit((row) => {
-    if (Number(row.firstName?.slice(6)) % 20 === 0) row.city = 'Quito';
+    if (Number(row.firstName?.slice(6)) % 10 === 0) row.city = 'Quito';
   });
   const methods: (string | undefined)[] = [];
   const count = ({ method }: { method?: string }) => methods.push(method);
   service.app.server.on('request', count);
   onTestFinished(() => void service.app.server.off('request', count));
   const first = await run('--update');
-  expect(first.stderr).toMatch(/Done: 230 rows in .*, 12 updated, 218 unchanged\./);
-  expect(methods.sort()).toEqual([...Array(3).fill('GET'), ...Array(12).fill('PATCH')]);
+  expect(first.stderr).toMatch(/Done: 110 rows in .*, 11 updated, 99 unchanged\./);
+  expect(methods.sort()).toEqual([...Array(2).fill('GET'), ...Array(11).fill('PATCH')]);
   expect((await agency.get('/v1/customers?query=quito')).body.data).toEqual([]);
-  const cities = (await agency.get('/v1/customers?limit=12')).body.data.map(({ city }: Cells) => city);
+  const cities = (await agency.get('/v1/customers?limit=11')).body.data.map(({ city }: Cells) => city);
   expect(new Set(cities)).toEqual(new Set(['Quito']));
   // In a second run nothing differs. That the timestamps of the export are older rejects no row.
-  expect((await run('--update')).stderr).toMatch(/230 unchanged\./);
+  expect((await run('--update')).stderr).toMatch(/110 unchanged\./);
 });
 
 test('makes a customer equal to its row: empty cells clear fields, tags and contacts are replaced, ids stay', async () => {

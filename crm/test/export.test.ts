@@ -1,4 +1,4 @@
-import { copyFile, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import fastify from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LISTS } from '../../test/support/operations.ts';
@@ -70,21 +70,6 @@ test('an export has every row once, although the list changes during every walk'
     .split('\n')
     .map((line) => Number(JSON.parse(line).id));
   expect(ids.sort((one, other) => one - other)).toEqual(rows.map((_, index) => index));
-});
-
-test('of two syncs at once, one says which products exist twice', async () => {
-  const agency = await service.agency();
-  const path = file('twice.csv');
-  const rows = Array.from({ length: 200 }, (_, index) => `T-${index},Tour ${index}`);
-  await writeFile(path, ['externalReferenceCode,title', ...rows].join('\n'));
-  await copyFile(path, file('again.csv'));
-  const runs = await Promise.all(
-    [path, file('again.csv')].map((one) => crm(['sync', 'products', one, '--yes'], at(agency))),
-  );
-  const { pagination } = (await agency.get('/v1/catalog/products')).body;
-  expect(runs.some(({ code }) => code === 2)).toBe(pagination.total > rows.length);
-  const said = runs.map(({ stderr }) => stderr).join('');
-  expect(said.includes('created it at the same time')).toBe(pagination.total > rows.length);
 });
 
 describe('crm sync products', () => {

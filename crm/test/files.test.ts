@@ -80,9 +80,7 @@ Ana Gil,"Quente, VIP",ana@example.com,+55 11 98888-7701,marta@agencia.example`,
   });
 
   test.each([
-    'Record Id,First Name,Last Name,Email,Contact Owner,Mailing City',
     'Nombre,Apellido,Propietario del contacto,Correo,Ciudad,Estado',
-    'First Name,Last Name,Email Address,Mobile Phone,City,Tags',
     'Nombre,Dirección de correo electrónico,Teléfono,Ciudad,Etiquetas,Notas',
   ])('%s: common names are no export of another product', async (header) => {
     expect((await read(`${header}\nAna,,,,,\n`)).said).not.toContain('This is an export of');
@@ -146,31 +144,23 @@ describe('a table of people', () => {
     expect((await run(...maps)).stderr).toContain('1 created');
   });
 
-  const SHEET =
-    'firstName,whatsapp,email\nAna,987 654 321,ana@example.com\nEva,(01) 444-5555,\nMía,123,mia@example.com\n';
-
-  test('gets the country code of its numbers, where they are valid in the country', async () => {
-    const { bodies, problems } = await read(SHEET, { country: 'PE' });
-    expect(bodies.map((body) => contactsOf(body)[0])).toEqual([
+  test('gets the country code of its numbers; loses no contact silently: a bad one is skipped and named, or its row is rejected', async () => {
+    const sheet =
+      'firstName,whatsapp,email\nAna,987 654 321,ana@example.com\nEva,(01) 444-5555,\nMía,123,mia@example.com\n';
+    const inPeru = await read(sheet, { country: 'PE' });
+    expect(inPeru.bodies.map((body) => contactsOf(body)[0])).toEqual([
       'whatsapp +51987654321',
       'whatsapp +5114445555',
       'email mia@example.com',
     ]);
-    expect(problems).toEqual([expect.stringMatching(/^4 without column "whatsapp"/)]);
-    expect((await crm(['import', 'customers', 'x.csv', '--country', 'XX'])).stderr).toContain(
-      'two letters of a country, such as PE',
-    );
-  });
-
-  test('loses no contact silently: a bad one is skipped and named, or its row is rejected', async () => {
-    const rule = 'must start with + and the country code';
-    const skipping = await read(SHEET);
+    expect(inPeru.problems).toEqual([expect.stringMatching(/^4 without column "whatsapp"/)]);
+    const skipping = await read(sheet);
     expect(namesOf(skipping.bodies)).toEqual(['Ana', 'Mía']);
     expect(skipping.problems.slice(0, 2)).toEqual([
-      `2 without column "whatsapp" ${rule}: "987 654 321"`,
+      '2 without column "whatsapp" must start with + and the country code: "987 654 321"',
       expect.stringMatching(/^3 column "whatsapp"/),
     ]);
-    const { bodies, problems } = await read(SHEET, { skips: false });
+    const { bodies, problems } = await read(sheet, { skips: false });
     expect([bodies, problems.map((problem) => problem[0])]).toEqual([[], ['2', '3', '4']]);
   });
 
@@ -222,14 +212,6 @@ describe('a table of people', () => {
     expect(namesOf(data).sort()).toEqual(['Ana 0', 'Ana 1', 'Ana 2', 'Ana 3']);
   });
 
-  test('has columns of owners, who are nobody’s contacts', async () => {
-    const { said, bodies } = await read(
-      'Nombre,Correo,Propietario,E-mail del vendedor,Dono\nAna,ana@example.com,marta@agency.example,marta@agency.example,marta@agency.example\n',
-    );
-    expect(said).not.toContain('has addresses');
-    expect(bodies.map(contactsOf)).toEqual([['email ana@example.com']]);
-  });
-
   test('has a value that a closed list does not have: it is skipped and named, and its row is imported', async () => {
     const people = await read('Nombre,Correo,Idioma\nAna,ana@example.com,es\nEva,eva@example.com,Quechua\n');
     expect(people.problems).toEqual([
@@ -261,21 +243,17 @@ describe('a catalog', () => {
       expect(run.rejected).toContain(cell);
   });
 
-  test.each([
-    'title;fromPrice\nUno;1,450\nDos;100',
-    'title\tfromPrice\nUno\t1,450',
-    'title,fromPrice\nUno,"1.450"',
-  ])('of which no cell proves whether a number is a thousand is rejected as a whole: %j', async (text) => {
-    await expect(readCatalog(text)).rejects.toThrow(
-      /Column "fromPrice", line 2: can be (1450 or 1\.45|1\.45 or 1450)/,
-    );
-  });
+  test.each(['title\tfromPrice\nUno\t1,450', 'title,fromPrice\nUno,"1.450"'])(
+    'of which no cell proves whether a number is a thousand is rejected as a whole: %j',
+    async (text) => {
+      await expect(readCatalog(text)).rejects.toThrow(
+        /Column "fromPrice", line 2: can be (1450 or 1\.45|1\.45 or 1450)/,
+      );
+    },
+  );
 
   test.each([
     ['1.450,00', 1450],
-    ['12,5', 1450],
-    ['1.450.000', 1450],
-    ['0.5', 1.45],
     ['1,450.00', 1.45],
   ])('that has %s reads 1.450 as %j', async (other, price) => {
     const { bodies } = await readCatalog(`${PRICES}"${other}"\n`);
@@ -320,11 +298,8 @@ describe('a catalog', () => {
 
   test.each([
     ['Precio (US$)', 'USD'],
-    ['Precio en dólares', 'USD'],
     ['Preço (R$)', 'BRL'],
-    ['Precio AR$', 'ARS'],
     ['Precio S/', 'PEN'],
-    ['Price CHF', 'CHF'],
   ])('the currency in the name %s of a column is %s', async (header, currency) => {
     const { bodies } = await readCatalog(`Producto;${header}\nA;1450\n`);
     expect(bodies).toMatchObject([{ fromPrice: 1450, currency }]);
@@ -383,16 +358,6 @@ describe('a file that is no table is rejected in words:', () => {
     [
       'a quote in the last column',
       `${HEAD}\nAna,+51987654301,"Cusco\nEva,+51987654302,\nLuz,+51987654303,5" TV\n`,
-      open(2),
-    ],
-    [
-      'quotes in first columns',
-      `${HEAD}\nAna,+51987654301,\n"Eva,+51987654302,\nLuz",+51987654303,\n`,
-      open(3),
-    ],
-    [
-      'a quote before another',
-      `${HEAD}\nAna,+51987654301,"a\nEva,+51987654302,"b"\nLuz,+51987654303,\n`,
       open(2),
     ],
     [
