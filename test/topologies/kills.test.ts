@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { migrateDatabase, startEmbeddedPostgres } from '../../src/db/index.ts';
+import { administer, asService, serviceRole } from '../support/databases.ts';
+import { clientOf, openAgency, openInstance, type Send, TOKEN, temporaryFolder } from './instance.ts';
+import { compare, failures } from './ledger.ts';
+import { startTraffic } from './traffic.ts';
+
+const ROUNDS = 10;
+const SIZE = 2 * 1024 * 1024;
+
+/** Durable, as in production: the server of the other tests has no fsync. */
+async function startServer() {
+  const data = join(await temporaryFolder(), 'postgres');
+  let server = await startEmbeddedPostgres(data);
+  onTestFinished(() => server.stop());
+  const start = async () => {
+    server = await startEmbeddedPostgres(data);
+  };
+  return {
+    url: server.url,
+    restart: async () => {
+      const [pid] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n');
+      process.kill(Number(pid), 'SIGKILL');
+      // The process is gone; this releases the data directory.
+      await server.stop().catch(() => undefined);
+      // Its child processes use the shared memory a little longer.
+      await vi.waitFor(start, { timeout: 10_000, interval: 200 });
+    },
+  };
+}
+
+/** The name again and again, so that a part of the file is not equal to the file. */
+const contentOf = (name: string): string => ''.padEnd(SIZE, `${name}\n`);
+
+/** Clients that upload files until `stop` is called. */
+function startUploads(dashboard: Send, path: string) {
+  const stop = new AbortController();
+  const acknowledged = new Set<string>();
+  const uploading = [1, 2, 3].map(async (client) => {
+    for (let index = 0; !stop.signal.aborted; index += 1) {
+      const name = `file-${client}-${index}`;
+      const form = new FormData();
+      form.set('kind', 'itinerary');
+      form.set('file', new File([contentOf(name)], name));
+      const { status } = await dashboard('POST', path, form);
+      if (status === 201) acknowledged.add(name);
+      else await pause(20);
+    }
+  });
+  const end = async () => {
+    stop.abort();
+    await Promise.all(uploading);
+  };
+  onTestFinished(end);
+  return { acknowledged, stop: end };
+}
+
+test(`${ROUNDS} SIGKILLs of the service, and as many of PostgreSQL, from which the service recovers by itself, lose no acknowledged write and no acknowledged file, and leave no partial file`, async () => {
+  const server = await startServer();
+  await administer(server.url, (client) => client.query(`${serviceRole.role}; ${serviceRole.rights}`));
+  await migrateDatabase(server.url);
+  const DATABASE_URL = asService(server.url);
+  const agency = await openAgency(DATABASE_URL);
+  const instance = await openInstance({ DATABASE_URL, DATA_DIR: await temporaryFolder() });
+  const dashboard = clientOf(instance.dashboardPort, { authorization: `Bearer ${TOKEN}` });
+  const organization = `/dashboard/v1/organizations/${agency.id}`;
+  const [opportunityId, quoteId] = [randomUUID(), randomUUID()];
+  await dashboard('PUT', `${organization}/opportunities/${opportunityId}`, { salesStage: 'new' });
+  const quote = { opportunityId, title: 'Oaxaca', status: 'draft' };
+  expect((await dashboard('PUT', `${organization}/quotes/${quoteId}`, quote)).status).toBe(201);
+
+  const traffic = startTraffic(instance.port, agency.key, 6);
+  onTestFinished(traffic.stop);
+  const uploads = startUploads(dashboard, `${organization}/quotes/${quoteId}/attachments`);
+  const progress = async () => {
+    const files = uploads.acknowledged.size;
+    await traffic.progress(50);
+    await expect.poll(() => uploads.acknowledged.size, { interval: 7 }).toBeGreaterThan(files + 2);
+  };
+  await progress();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await instance.kill();
+    await instance.start();
+    await progress();
+    await server.restart();
+    await progress();
+    expect(instance.process().child.exitCode).toBeNull();
+  }
+  await uploads.stop();
+  await traffic.stop();
+  expect(
+    failures(traffic.ledger)
+      .map(([status]) => status)
+      .sort(),
+  ).toEqual([0, 503]);
+  await compare(traffic.ledger, agency, server.url, instance.port);
+
+  const client = clientOf(instance.port, { 'x-api-key': agency.key });
+  const listed = await client('GET', `/v1/quotes/${quoteId}/attachments`);
+  const { data }: { data: { url: string; fileName: string }[] } = listed.body;
+  const names = new Set(data.map(({ fileName }) => fileName));
+  expect([...uploads.acknowledged].filter((name) => !names.has(name))).toEqual([]);
+  expect(names.size).toBe(data.length);
+  for (const { url, fileName } of data) {
+    const { pathname, search } = new URL(url);
+    const file = await fetch(`http://127.0.0.1:${instance.port}${pathname}${search}`);
+    expect(file.status).toBe(200);
+    expect((await file.text()) === contentOf(fileName), fileName).toBe(true);
+  }
+  process.stdout.write(
+    `${2 * ROUNDS} SIGKILLs: ${traffic.ledger.acknowledged} writes and ${uploads.acknowledged.size} files acknowledged, 0 lost\n`,
+  );
+});
