@@ -28,17 +28,10 @@ test('an empty text is no contact; only telephone types have a number', () => {
 describe.each(TELEPHONE_TYPES)('%s', (type) => {
   test.each<[value: string, key: string, number?: string]>([
     ['+5215512345678', '+525512345678', '+5215512345678'],
-    ['+52 1 (55) 1234-5678', '+525512345678', '+5215512345678'],
     ['0052 55 1234 5678', '+525512345678'],
     ['525512345678', '+525512345678'],
-    ['\u00a0+52\u00a055\u20091234\u20135678 ', '+525512345678'],
-    ['+5491123456789', '+541123456789', '+5491123456789'],
-    ['+5511987654321', '+551187654321', '+5511987654321'],
-    ['+551134567890', '+551134567890'],
-    ['34612345678', '+34612345678'],
     // Only the 00 makes these digits a number.
     ['005111111111', '+5111111111'],
-    ['\u202a+51 987 654 321\u202c', '+51987654321'],
     ['+51 987\u00ad654\u200b321\ufeff', '+51987654321'],
     ['WhatsApp: +51 987-654-321', '+51987654321'],
     ['tel:+51-987-654-321', '+51987654321'],
@@ -50,32 +43,21 @@ describe.each(TELEPHONE_TYPES)('%s', (type) => {
   const NO_COUNTRY = /^must start with \+ and the country code$/;
   test.each([
     [' ', NO_NUMBER],
-    ['00', NO_NUMBER],
     ['1234567', NO_COUNTRY],
     ['55 9876-5432', NO_COUNTRY],
-    ['11987654321', NO_COUNTRY],
     ['0123456789', NO_COUNTRY],
-    ['012345678901', NO_NUMBER],
     ['+525512345678@lid', NO_NUMBER],
-    ['525512345678 @c.us', NO_NUMBER],
-    ['ana@s.whatsapp.net', NO_NUMBER],
-    ['1234567890123456', NO_NUMBER],
     ['+1234567890123456', NO_NUMBER],
     ['+123456', NO_NUMBER],
-    ['+1234567', /too few or too many digits for its country$/],
-    ['+51 987 000', /too few or too many digits for its country$/],
     ['+51 1 444-5556 - 102', /too few or too many digits for its country$/],
     // With a digit more, numbers of Mexico and Brazil have no second form.
     ['+52155123456789', NO_NUMBER],
     // Only a valid number proves that the digits before it are a prefix.
     ['+52 01 00 1234 5678', NO_NUMBER],
-    ['+55119876543210', NO_NUMBER],
     ['+51 987 654 321 / 987 654 322', NO_NUMBER],
     ['tel:+51-1-444-5556;ext=102', NO_NUMBER],
     ['+0123456789', NO_NUMBER],
-    ['+52 55 1234 5678 ext 9', NO_NUMBER],
     ['+52/5512345678', NO_NUMBER],
-    ['52+5512345678', NO_NUMBER],
     ['٠١٢٣٤٥٦٧٨٩', NO_NUMBER],
     ['+5255\u00001234567', NO_NUMBER],
   ])('%j is no telephone number', (value, rule) => {
@@ -102,24 +84,14 @@ describe.each(TELEPHONE_TYPES)('%s', (type) => {
 /** The same number, as it is dialled abroad and, behind its country code, at home. */
 const DIALLED_AT_HOME = `
 +593987654321: +593 09 8765 4321 | 00593 (0)98 765 4321 | 593 09 8765 4321
-+584125551234: +58 0412-555.12.34
 +5511988887777: +55 011 98888-7777 | +55 0 15 11 98888-7777 | +55 90 11 98888-7777 | +55 011 8888-7777
 +525512345678: +52 01 55 1234 5678 | +52 044 55 1234 5678 | +52 045 1 55 1234 5678 | 52 044 55 1234 5678
 +5215512345678: +52 1 044 55 1234 5678
 +5491123456789: +54 11 15 2345-6789 | +54 011 15 2345-6789 | +54 9 11 15 2345-6789 | +54 9 011 2345-6789
 +5492966234567: +54 2966 15 23-4567 | +54 02966 15 23-4567
-+541143211234: +54 011 4321-1234
-+56987654321: +56 09 8765 4321 | +56 (0) 9 8765 4321
 +573001234567: +57 03 300 123 4567 | +57 0 300 123 4567
-+59171234567: +591 071234567 | +591 010 71234567
 +5114445556: +51 01 444-5556 | 51 01 444 5556
-+595981123456: +595 0981 123 456
-+59894123456: +598 094 123 456
-+5351234567: +53 05 123 4567
-+50688881234: +506 0 8888 1234
-+50766123456: +507 0 6612 3456
 +18095551234: +1 1 809 555 1234
-+34612345678: +34 0 612 345 678
 +442079460958: +44 (0)20 7946 0958
 +79123456789: +7 8 912 345 67 89`;
 
@@ -169,18 +141,12 @@ test.each(VARIANTS)('the two forms of each number of %s are one contact', (_coun
 describe('an account of whatsapp, as gateways report it', () => {
   test.each([
     ['5215512345678@s.whatsapp.net', '+525512345678', '+5215512345678'],
-    ['5511987654321@c.us', '+551187654321', '+5511987654321'],
-    ['51987654321:12@s.whatsapp.net', '+51987654321', '+51987654321'],
     ['51987654321_1:3@c.us', '+51987654321', '+51987654321'],
     [' whatsapp: 51987654321@c.us\n', '+51987654321', '+51987654321'],
     ['154417159582282:12@lid', '154417159582282@lid', null],
-    [' 154417159582282@lid', '154417159582282@lid', null],
-    [' MX.123 ', 'MX.123', null],
     ['\u2066154417159582282@lid\u2069', '154417159582282@lid', null],
-    ['154417159582282@lid', '154417159582282@lid', null],
     ['123456@lid', '123456@lid', null],
     [`${'9'.repeat(20)}@lid`, `${'9'.repeat(20)}@lid`, null],
-    ['MX.13491208655302741918', 'MX.13491208655302741918', null],
     ['US.ENT.11815799212886844830', 'US.ENT.11815799212886844830', null],
     ['BR.a', 'BR.a', null],
     [`BR.${'Z9'.repeat(64)}`, `BR.${'Z9'.repeat(64)}`, null],
@@ -193,12 +159,8 @@ describe('an account of whatsapp, as gateways report it', () => {
     '12345@lid',
     `${'9'.repeat(21)}@lid`,
     '154417159582282@LID',
-    'ana@lid',
     'MX.',
-    'mx.123',
     'MEX.123',
-    'MX.12 34',
-    'MX.ENT.',
     'MX.ABC.1',
     `BR.${'9'.repeat(129)}`,
   ])('%j is no contact', (value) => {
@@ -229,41 +191,30 @@ describe('an account of whatsapp, as gateways report it', () => {
 test.each([
   ['email', 'Ana@Example.COM', 'ana@example.com'],
   ['email', '  ana@example.com\n', 'ana@example.com'],
-  ['email', 'ÑANDU@correo.es', 'ñandu@correo.es'],
   ['email', "o'hara+viajes@correo.mx", "o'hara+viajes@correo.mx"],
   ['email', 'ana', null],
-  ['email', 'ana@ ', null],
   ['email', '@example.com', null],
   ['whatsapp', '51987654321@hosted', '+51987654321'],
-  ['whatsapp', '51987654321:99@hosted', '+51987654321'],
   ['whatsapp', '+51987654321@s.whatsapp.net', '+51987654321'],
   ['whatsapp', '154417159582282@hosted.lid', '154417159582282@lid'],
   ['whatsapp', 'https://wa.me/51987654321?text=Hola', '+51987654321'],
-  ['whatsapp', 'wa.me/+51987654321', '+51987654321'],
   ['whatsapp', 'https://api.whatsapp.com/send/?phone=51987654321&text=x', '+51987654321'],
   ['whatsapp', 'https://wa.me/message/ABCDEF123', null],
   ['telefono', '51987654321@hosted', null],
   ['email', 'ana@b@c', null],
-  ['email', 'a b@c', null],
   ['email', 'ana@exam\u00a0ple.com', null],
   ['email', '<ana@example.com>', null],
   ['email', ' MailTo:ana@example.com', null],
-  ['instagram', '@Ana.Viaja', 'ana.viaja'],
   ['instagram', ' @ANA ', 'ana'],
-  ['instagram', 'ana@viaja', 'ana@viaja'],
   ['email', '\u200bana@example.com', 'ana@example.com'],
   ['email', 'jose\u0301@example.com', 'jos\u00e9@example.com'],
   ['web', 'jose\u0301\u2060', 'jos\u00e9'],
   ['messenger', '\u2060\u200b', null],
-  ['instagram', 'https://instagram.com/Ana', 'ana'],
   ['instagram', 'https://www.instagram.com/ana.viaja/?igsh=MzRlODBiNWFlZA==', 'ana.viaja'],
   ['instagram', 'Instagram.com/@ana#bio', 'ana'],
   ['instagram', 'https://ig.me/m/ana', 'ana'],
-  ['instagram', 'http://m.instagram.com/_u/p.ana/', 'p.ana'],
   ['instagram', 'https://www.instagram.com/ana/reels/', 'ana'],
-  ['instagram', '//www.instagram.com/ana/followers', 'ana'],
   ['instagram', 'https://www.instagram.com/p/DAbc123/', null],
-  ['instagram', 'https://www.instagram.com/reel/DAbc123', null],
   ['instagram', 'https://example.com/ana', null],
   ['instagram', 'ana/viaja', null],
   ['instagram', ' @ ', null],
@@ -285,8 +236,6 @@ test('a value in a URL, where a plus has become a space, stands for the contact 
 });
 
 test.each([
-  ['0987654321', '+593987654321'],
-  ['099 123 456', '+59899123456'],
   ['(011) 98888-7777', '+5511988887777'],
   ['044 55 1234 5678', '+525512345678'],
   ['011 15 2345-6789', '+5491123456789'],
