@@ -4,6 +4,7 @@ import { issueApiKey, rotateApiKey } from '../../src/api-keys/repository.ts';
 import type { ApiKeyCreate } from '../../src/api-keys/schema.ts';
 import { type ErrorCode, errorCodes, Rejection, statusOf } from '../../src/contract/errors.ts';
 import { parseJson } from '../../src/db/index.ts';
+import { createLogger } from '../../src/http/logging.ts';
 import { closeOrganization } from '../../src/organizations/repository.ts';
 import { eraseCustomer } from '../../src/person/erase.ts';
 import { mergeCustomer } from '../../src/person/merge.ts';
@@ -22,7 +23,10 @@ import type { Agency, Reply } from '../support/service.ts';
  */
 
 // Keys stay cached, so that a database that fails does so for the operation.
-const { service, dashboard } = useDashboard(undefined, { keyClock: () => 0 });
+const { service, dashboard } = useDashboard(() => ({ logger: createLogger('silent') }), {
+  keyClock: () => 0,
+  logTo: { write: () => undefined },
+});
 let agency: Agency;
 let has: Has;
 beforeAll(async () => {
@@ -81,7 +85,7 @@ const restoreActive: Provocation = (send) => send({ ids: has });
 const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   VALIDATION_FAILED: (send) => send({ headers: { prefer: 'handling=strict' } }),
   UNAUTHORIZED: (send) => send({ key: null }),
-  PAYLOAD_TOO_LARGE: (send) => send({ body: { text: 'x'.repeat(4 * 1024 * 1024) } }),
+  PAYLOAD_TOO_LARGE: (send) => send({ body: {}, headers: { 'content-length': `${4 * 1024 * 1024 + 1}` } }),
   RATE_LIMIT_EXCEEDED: async (send) => {
     const key = await issue({ requestsPerMinute: 1 });
     await send({ key });

@@ -58,7 +58,7 @@ export async function buildDashboard(
     ...callerOf(app, root),
     of: ({ id }) => callerOf(app, `${root}/organizations/${id}`),
     stored: async ({ id }) => {
-      const found = await service.query<{ name: string; row: unknown }>(STORED, [id]);
+      const found = await service.query<{ name: string; row: unknown }>(STORED, [id], 'stored');
       const rowsOf = (table: string) => found.filter(({ name }) => name === table).map(({ row }) => row);
       return Object.fromEntries(TENANT_TABLES.map((table) => [table, rowsOf(table)]));
     },

@@ -20,7 +20,7 @@ export const findAllDrift = async (
   { query }: Pick<Service, 'query'>,
   ...agencies: readonly { id: string }[]
 ): Promise<Drift[]> => {
-  const found = await query<Drift>(COMPARE);
+  const found = await query<Drift>(COMPARE, [], 'drift');
   return found.filter(({ organization_id }) => agencies.some(({ id }) => id === organization_id));
 };
 

@@ -158,9 +158,12 @@ export async function startService(options: ServiceOptions = {}) {
       const { key } = parseJson(await issueApiKey(scope, { name: 'test' }));
       return { ...client(key), id, scope };
     },
-    /** Runs SQL as the owner of the schema. */
-    query: async <Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]> =>
-      (await pool.query<Row>(text, values)).rows,
+    /** Runs SQL as the owner of the schema; with a name, a statement that is planned only once. */
+    query: async <Row extends pg.QueryResultRow>(
+      text: string,
+      values: unknown[] = [],
+      name?: string,
+    ): Promise<Row[]> => (await pool.query<Row>(name ? { name, text, values } : { text, values })).rows,
     close: async () => {
       await app.close();
       await expectNothingLeft(db, pool);

@@ -75,6 +75,13 @@ export const samplesWith = (word: string): Kinds<[unknown, unknown]> => ({
 export const eachOf = (fields: Record<string, [unknown, unknown]>, which: 0 | 1) =>
   Object.fromEntries(Object.entries(fields).map(([name, values]) => [name, values[which]]));
 
+/** The first items of all lists, then the second ones, eight at most: a response names up to twenty errors. */
+export function rowsOf<Item>(lists: readonly (readonly Item[])[]): Item[][] {
+  const length = Math.max(0, ...lists.map((list) => list.length));
+  const rows = Array.from({ length }, (_, place) => lists.flatMap((list) => list.slice(place, place + 1)));
+  return rows.flatMap((row) => row.flatMap((_, at) => (at % 8 === 0 ? [row.slice(at, at + 8)] : [])));
+}
+
 type Edges = { taken: string[]; refused: string[] };
 
 const MOMENTS: Edges = {
