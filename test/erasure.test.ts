@@ -1,14 +1,11 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { restoreCustomer } from '../src/customers/repository.ts';
 import { type OrganizationScope, scopeTo } from '../src/db/index.ts';
 import { createLogger } from '../src/http/logging.ts';
-import { ORPHAN_AGE_MS, sweepFiles } from '../src/jobs/sweep-files.ts';
 import { eraseCustomer } from '../src/person/erase.ts';
 import { openQuote } from '../src/quotes/repository.ts';
 import { readDocument } from './support/contract.ts';
@@ -36,6 +33,11 @@ const logTo = { write: (line: string) => lines.push(line) };
 const { service, dashboard } = useDashboard(() => ({ logger: createLogger('trace', logTo) }), {
   logTo,
   logLevel: 'trace',
+});
+
+let origin = '';
+beforeAll(async () => {
+  origin = (await listen(dashboard)).origin;
 });
 
 /** Every text of the person begins with this word, and ends with its place. */
@@ -301,19 +303,6 @@ test('what arrives in the conversations of an erased person is erased by the nex
   expect(await threads()).toEqual(unchanged);
 });
 
-test('a chat of a number that a PATCH has replaced is exported and erased', async () => {
-  const agency = await service.agency();
-  const contact = email(`${WORD}@example.com`);
-  const chat = await conversation(agency, { channel: 'email', contact: contact.identifierValue });
-  await writes(agency, chat, 'message');
-  const ana = await customer(agency, { contacts: [contact] });
-  await agency.patch(`/v1/customers/${ana.id}`, { contacts: [email('new@example.com')] });
-  const exported = await dashboard.of(agency).get(`/customers/${ana.id}/export`);
-  expect(exported.body.conversations).toMatchObject([{ messages: [{ content: word('message') }] }]);
-  await erase(agency, ana);
-  expect(await left(agency)).toEqual([]);
-});
-
 test('an erasure has a time limit of its own, above that of a statement', async () => {
   const agency = await service.agency();
   const { customerId } = await createPerson(agency);
@@ -384,18 +373,14 @@ test('an export and an erasure name the other customers with one of the contacts
   expect((await erase(agency, ana)).body.sameContacts).toEqual([]);
 });
 
-test('files that the storage fails to delete are deleted by the sweep', async () => {
+test('an erasure is complete if the storage fails to delete a file', async () => {
   const agency = await service.agency();
   const { customerId } = await createPerson(agency);
-  const storage = { ...service.storage, remove: () => Promise.reject(new Error('The storage fails.')) };
-  const { app, of } = await buildDashboard(service, { storage });
+  const remove = () => Promise.reject(new Error('The storage fails.'));
+  const { app, of } = await buildDashboard(service, { storage: { ...service.storage, remove } });
   const erased = await of(agency).post(`/customers/${customerId}/erase`);
   expect(erased).toMatchObject({ status: 200, body: { erased: { attachments: 1 } } });
-  const files = () => readdir(join(service.dataDir, agency.id));
-  expect(await files()).toHaveLength(1);
-  const logger = createLogger('silent');
-  await sweepFiles({ db: service.db, storage: service.storage, logger, now: Date.now() + 2 * ORPHAN_AGE_MS });
-  expect(await files()).toEqual([]);
+  expect(await left(agency)).toEqual([]);
   await app.close();
 });
 
@@ -418,6 +403,110 @@ test('an erasure whose connection PostgreSQL ends midway changes nothing, and th
   expect(await left(agency)).toEqual([]);
 });
 
+test('an export has every record of the customer, archived ones and conversations by contact too', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  const contacts = [email('ana@example.com')];
+  const ana = await customer(agency, { firstName: 'Ana', contacts });
+  // The dashboard chooses the id, and can choose the lowest.
+  const lowest = '00000000-0000-0000-0000-000000000000';
+  const sale = { customerId: ana.id, title: 'Cartagena', temperature: 'hot' };
+  const lead = await opportunity(agency, sale, lowest);
+  const past = await opportunity(agency, { customerId: ana.id, title: 'Oaxaca' });
+  await call.delete(`/opportunities/${past.id}`);
+  const offer = await quote(agency, { opportunityId: lead.id, title: 'Seis noches' });
+  const another = await quote(agency, { opportunityId: lead.id, title: 'Siete noches' });
+  const { stored } = await attachment(agency, service.storage, offer.id);
+  await call.delete(`/quotes/${offer.id}`);
+  const older = await conversation(agency);
+  const newer = await conversation(agency, { customerId: ana.id, rotatedFrom: older.id });
+  const mail = await conversation(agency, { channel: 'email', contact: 'ANA@example.com' });
+  await message(agency, older.id, { content: '¿Tienen "salidas"?', senderName: 'Ana' });
+  await message(agency, mail.id, { content: 'Adjunto\nmi pasaporte' });
+
+  const { status, body, headers } = await call.get(`/customers/${ana.id}/export`);
+  expect([status, headers['cache-control']]).toEqual([200, 'no-store']);
+  const byId = (list: { id: string }[]) => list.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const read = async (path: string) => (await call.get(path)).body;
+  const archived = { archivedAt: expect.any(String), updatedAt: expect.any(String) };
+  const threadOf = async ({ id }: { id: string }) => {
+    const { lastMessage: _, ...thread } = await read(`/conversations/${id}`);
+    return thread;
+  };
+  const messagesOf = async ({ id }: { id: string }) => (await read(`/conversations/${id}/messages`)).data;
+  expect(body).toEqual({
+    exportedAt: expect.any(String),
+    customer: await read(`/customers/${ana.id}`),
+    mergedCustomers: [],
+    opportunities: byId([
+      { ...(await read(`/opportunities/${lead.id}`)), archivedAt: null },
+      { ...past, agentTemperature: null, temperatureOverride: null, ...archived },
+    ]),
+    quotes: byId([
+      { ...offer, ...archived, attachments: [{ ...stored, url: expect.stringMatching(/^http/) }] },
+      { ...another, archivedAt: null, attachments: [] },
+    ]),
+    conversations: byId([
+      { ...(await threadOf(older)), messages: await messagesOf(older) },
+      { ...(await threadOf(newer)), messages: [] },
+      { ...(await threadOf(mail)), messages: await messagesOf(mail) },
+    ]),
+    sameContacts: [],
+  });
+
+  await agency.delete(`/v1/customers/${ana.id}`);
+  const afterwards = await read(`/customers/${ana.id.toUpperCase()}/export`);
+  expect(afterwards).toMatchObject({ customer: { id: ana.id, contacts } });
+  expect(afterwards.conversations).toEqual(body.conversations);
+});
+
+test('an export has every opportunity, conversation and message once, and messages in order, however many there are', async () => {
+  const agency = await service.agency();
+  const { id: customerId } = await customer(agency);
+  const insert = (statement: string) => service.query(statement, [agency.id, customerId]);
+  await insert(
+    `insert into opportunities (organization_id, id, customer_id, sales_stage)
+     select $1, gen_random_uuid(), $2, 'new' from generate_series(1, 201)`,
+  );
+  await insert(
+    `insert into conversations (organization_id, id, chain_id, customer_id, channel, contact)
+     select $1, id, id, $2, 'web', 'a' from (select gen_random_uuid() as id from generate_series(1, 200)) made`,
+  );
+  const { id } = await conversation(agency, { customerId });
+  await service.query(
+    `insert into whatsapp_messages (organization_id, conversation_id, id, arrival, content, direction, message_type, created_at)
+     select $1, $2, gen_random_uuid(), number, number || repeat(' ', number % 40 * 1000), 'inbound', 'text', '2026-10-01'::timestamptz + number / 3 * interval '1 s'
+     from generate_series(1, 1000) number`,
+    [agency.id, id],
+  );
+  const { body } = await dashboard.of(agency).get(`/customers/${customerId}/export`);
+  const { messages } = body.conversations.find((thread: { id: string }) => thread.id === id);
+  for (const [data, count] of [
+    [body.opportunities, 201],
+    [body.conversations, 201],
+    [messages, 1_000],
+  ])
+    expect([data.length, new Set(idsOf({ body: { data } })).size]).toEqual([count, count]);
+  const contents = messages.map(({ content }: { content: string }) => Number(content));
+  expect(contents).toEqual(contents.toSorted((one: number, other: number) => one - other));
+});
+
+test('an export that the database interrupts is not complete JSON, and its connection is closed', async () => {
+  const agency = await service.agency();
+  const { id: customerId } = await customer(agency);
+  const thread = await conversation(agency, { customerId });
+  await message(agency, thread.id, { content: 'Hola' });
+  const url = `${origin}/dashboard/v1/organizations/${agency.id}/customers/${customerId}/export`;
+  const get = () => fetch(url, { headers: { authorization: `Bearer ${TOKEN}` } });
+  expect(await (await get()).json()).toMatchObject({ customer: { id: customerId } });
+  await service.query('alter table whatsapp_messages rename to away');
+  const broken = await get()
+    .then((response) => response.text())
+    .catch(() => 'closed');
+  await service.query('alter table away rename to whatsapp_messages');
+  expect(broken).toBe('closed');
+});
+
 test('the list that docs/operating.md saves beside a backup has the ids of erased customers, and erases them again after a restore', async () => {
   const manual = readFileSync('docs/operating.md', 'utf8');
   const [, query = ''] = /-c '(select organization_id, customer_id from erasures [^']+)'/.exec(manual) ?? [];
@@ -431,7 +520,6 @@ test('the list that docs/operating.md saves beside a backup has the ids of erase
   await service.query('delete from erasures where customer_id = $1', [customerId]);
   const restore = 'update customers set first_name = $2, archived_at = null where id = $1';
   await service.query(restore, [customerId, word('firstName')]);
-  const { origin } = await listen(dashboard);
   const running = promisify(execFile)(
     process.execPath,
     ['--input-type=module', '-e', script.replace('http://localhost:3001', origin)],
