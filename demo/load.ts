@@ -4,7 +4,7 @@ import { findKey, issueApiKey } from '../src/api-keys/repository.ts';
 import { type Database, type OrganizationScope, parseJson, type Queries, scopeTo } from '../src/db/index.ts';
 import { readSecret, replaceSecret } from '../src/files/secret.ts';
 import type { FileStorage } from '../src/files/storage.ts';
-import { allOrganizations, createOrganization } from '../src/organizations/repository.ts';
+import { createOrganization, listOrganizations } from '../src/organizations/repository.ts';
 import { demoRecords } from './records.ts';
 import { writeRecord } from './write.ts';
 
@@ -39,7 +39,7 @@ export async function loadOrganization(
  */
 export async function loadDemo({ db, storage, dataDir }: DemoOptions): Promise<string | undefined> {
   const path = join(dataDir, 'demo-key');
-  if ((await allOrganizations(db)).length > 0) return keptKey(db, path);
+  if ((await listOrganizations(db, { limit: 1, offset: 0 })).total > 0) return keptKey(db, path);
   return db.transaction(async (loading) => {
     const scope = await loadOrganization('agency', loading, storage);
     // A second, small organization, which shows that organizations are isolated.

@@ -11,7 +11,7 @@ import {
   scopeTo,
 } from '../db/index.ts';
 import { validate } from '../http/validation.ts';
-import { allOrganizations, checkOrganization, createOrganization } from '../organizations/repository.ts';
+import { checkOrganization, createOrganization, listOrganizations } from '../organizations/repository.ts';
 import { runCommand, UsageError } from './database.ts';
 
 const USAGE = `Usage: npm run keys -- <command>
@@ -58,10 +58,14 @@ function required(options: Options, name: keyof Options): string {
   return value;
 }
 
+async function organizationsIn(db: Database) {
+  return parseJson(await listOrganizations(db, { limit: 2 ** 31 - 1, offset: 0 })).data;
+}
+
 /** @param needsOpen whether a closed organization is an error */
 async function organizationIn(db: Database, options: Options, needsOpen = true): Promise<OrganizationScope> {
   const wanted = required(options, 'organization');
-  const found = (await allOrganizations(db)).filter(({ id, name }) => id === wanted || name === wanted);
+  const found = (await organizationsIn(db)).filter(({ id, name }) => id === wanted || name === wanted);
   const [organization] = found;
   if (!organization)
     throw new UsageError(
@@ -94,7 +98,7 @@ async function expiryIn(db: Database, { expires }: Options): Promise<string | un
 
 const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>> = {
   organizations: async (db) => {
-    for (const { id, name, purgeAt } of await allOrganizations(db))
+    for (const { id, name, purgeAt } of await organizationsIn(db))
       console.log(`${id}  ${name}${purgeAt === null ? '' : `  closed, purged from ${purgeAt}`}`);
   },
   'create-organization': async (db, options) => {

@@ -74,9 +74,9 @@ export const organizationRoutes: FastifyPluginAsyncZod<{ db: Database }> = async
   app.register(ownRoutes, { db });
 };
 
-/** Routes of the organization itself. Some also work on a closed one. */
+/** Routes of the organization itself. All but its renaming also work on a closed one. */
 const ownRoutes: FastifyPluginAsyncZod<{ db: Database }> = async (app, { db }) => {
-  openOrganization(app, db, () => false);
+  openOrganization(app, db, (method) => method === 'PATCH');
   app.patch(
     '/organizations/:organizationId',
     {

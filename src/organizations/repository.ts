@@ -1,4 +1,4 @@
-import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { LruMap } from 'toad-cache';
 import type { z } from 'zod';
 import { ApiError } from '../contract/errors.ts';
@@ -110,19 +110,18 @@ const renameStatement = prepared('organizations.rename', ($: Params<Key & { name
     qb
       .update(organizations)
       .set({ name: sql`coalesce(${$.name}, ${organizations.name})` })
-      .where(and(organizationIs($), isNull(organizations.closedAt))),
+      .where(organizationIs($)),
   ),
 );
 
-/** @throws ORGANIZATION_NOT_FOUND, ORGANIZATION_CLOSED */
+/** @throws ORGANIZATION_NOT_FOUND */
 export async function updateOrganization(
   { db, organizationId: id }: OrganizationScope,
   { name = null }: { name?: string | null | undefined },
 ): Promise<Json<Organization>> {
   const [row] = await db.write(renameStatement, { id, name });
-  if (row) return row.body;
-  const [state] = await db.read(stateStatement, { id });
-  throw state?.isClosed ? new ApiError('ORGANIZATION_CLOSED') : organizationNotFound(id);
+  if (!row) throw organizationNotFound(id);
+  return row.body;
 }
 
 function defineClosedAt<T>(
@@ -159,17 +158,6 @@ export const closeOrganization = defineClosedAt(
  * @throws ORGANIZATION_NOT_FOUND also after its retention
  */
 export const reopenOrganization = defineClosedAt('organizations.reopen', view.fields, sql`null`);
-
-const allStatement = prepared('organizations.all', () =>
-  qb
-    .select(jsonColumn(view.fields))
-    .from(organizations)
-    .where(isFound)
-    .orderBy(organizations.createdAt, organizations.id),
-);
-
-export const allOrganizations = async (db: Queries): Promise<Organization[]> =>
-  (await db.read(allStatement, {})).map((row) => parseJson(row.body));
 
 type OrganizationQuery = { limit: number; offset: number } & Record<'query' | 'userId', string | null>;
 

@@ -9,32 +9,20 @@ import { TeamMemberPut, TeamMemberRecord, TeamMemberRecordListQuery, TeamMemberU
 
 export const teamDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
   const params = uuidParams('teamMemberId');
+  const list = {
+    summary: 'List team members',
+    description: LIST_OF_MEMBERS,
+    querystring: TeamMemberRecordListQuery,
+    response: { 200: json(page(TeamMemberRecord), 'A page of team members.') },
+  };
 
-  app.get(
-    '/team',
-    {
-      schema: {
-        operationId: 'listTeam',
-        summary: 'List team members',
-        description: LIST_OF_MEMBERS,
-        querystring: TeamMemberRecordListQuery,
-        response: { 200: json(page(TeamMemberRecord), 'A page of team members.') },
-      },
-    },
-    async ({ scope, query }) => teamMemberRecord.list(scope, query),
+  app.get('/team', { schema: { operationId: 'listTeam', ...list } }, async ({ scope, query }) =>
+    teamMemberRecord.list(scope, query),
   );
 
   app.get(
     '/team-members',
-    {
-      schema: {
-        operationId: 'listTeamMembers',
-        summary: 'List team members',
-        description: LIST_OF_MEMBERS,
-        querystring: TeamMemberRecordListQuery,
-        response: { 200: json(page(TeamMemberRecord), 'A page of team members.') },
-      },
-    },
+    { schema: { operationId: 'listTeamMembers', ...list } },
     async ({ scope, query }) => teamMemberRecord.list(scope, query),
   );
 
