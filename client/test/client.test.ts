@@ -1,9 +1,10 @@
-import { describe, expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { operationsOf, readDocument } from '../../test/support/contract.ts';
+import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
 import { CrmError, createClient, responseInfo } from '../src/index.ts';
 import { useClient } from './start.ts';
 
-const { start } = useClient();
+const { service, start } = useClient();
 
 test('has every operation of the document', async () => {
   const requests = new Set<string>();
@@ -28,14 +29,10 @@ test('a walk returns every row, in pages of the requested size', async () => {
   const { crm } = await start();
   const titles = Array.from({ length: 23 }, (_, index) => `Product ${index}`);
   for (const title of titles) await crm.products.create({ title });
-  const seen: string[] = [];
-  for await (const { title } of crm.products.walk({ limit: 10 })) seen.push(title);
-  expect(seen).toEqual(titles.toReversed());
-  const sizes: number[] = [];
-  for await (const { data } of crm.products.walk({ limit: 10, status: 'active' }).pages())
-    sizes.push(data.length);
-  expect(sizes).toEqual([10, 10, 3]);
-  for await (const row of crm.products.walk({ status: 'draft' })) expect.unreachable(row.id);
+  const walk = crm.products.walk({ limit: 10, status: 'active' });
+  expect((await Array.fromAsync(walk)).map(({ title }) => title)).toEqual(titles.toReversed());
+  const pages = await Array.fromAsync(walk.pages());
+  expect(pages.map(({ data }) => data.length)).toEqual([10, 10, 3]);
 });
 
 test('errors have status, code, details typed by the code, and the request id', async () => {
@@ -52,27 +49,17 @@ test('errors have status, code, details typed by the code, and the request id', 
   });
 });
 
-describe('unknown names', () => {
-  const misspelt = {
-    contacts: [{ identifierType: 'web' as const, identifierValue: 'visitor' }],
-    firstname: 'Ana',
-  };
-
-  test('are rejected, with a suggestion', async () => {
-    const { crm } = await start();
-    await expect(crm.customers.create(misspelt)).rejects.toMatchObject({
-      code: 'VALIDATION_FAILED',
-      message: expect.stringContaining('did you mean firstName?'),
-    });
-  });
-
-  test('are passed to the callback if they are ignored', async () => {
-    const onIgnored = vi.fn();
-    const { crm } = await start({ strict: false, onIgnored });
-    await crm.customers.create(misspelt);
-    const request = { method: 'POST', path: '/v1/customers' };
-    expect(onIgnored.mock.calls).toEqual([[['body.firstname'], request]]);
-  });
+test('unknown names are rejected with a suggestion, or ignored and passed to the callback', async () => {
+  const contacts = [{ identifierType: 'web' as const, identifierValue: 'visitor' }];
+  const misspelt = { contacts, firstname: 'Ana' };
+  const { crm } = await start();
+  const message = expect.stringContaining('did you mean firstName?');
+  await expect(crm.customers.create(misspelt)).rejects.toMatchObject({ code: 'VALIDATION_FAILED', message });
+  const onIgnored = vi.fn();
+  const tolerant = await start({ strict: false, onIgnored });
+  await tolerant.crm.customers.create(misspelt);
+  const request = { method: 'POST', path: '/v1/customers' };
+  expect(onIgnored.mock.calls).toEqual([[['body.firstname'], request]]);
 });
 
 test('the base address may end in /v1/', async () => {
@@ -85,7 +72,6 @@ test.each([
   [{ apiKey: '', baseUrl: 'https://crm.example.com' }, 'apiKey is empty'],
   [{ apiKey: undefined as unknown as string, baseUrl: 'https://crm.example.com' }, 'apiKey is empty'],
   [{ apiKey: 'tcrm_…', baseUrl: 'https://crm.example.com' }, 'apiKey is not a key'],
-  [{ apiKey: 'tcrm_', baseUrl: '' }, 'baseUrl is ""'],
   [{ apiKey: 'tcrm_', baseUrl: undefined as unknown as string }, 'baseUrl is undefined'],
   [{ apiKey: 'tcrm_', baseUrl: 'crm.example.com' }, 'such as https://crm.example.com'],
 ])('a client of %j is rejected with the reason', (options, reason) => {
@@ -104,16 +90,14 @@ test('an id cannot lead to another path', async () => {
 
 test('a change with a stale ifMatch changes nothing', async () => {
   const { crm } = await start();
-  const { id } = await crm.products.create({ title: 'Patagonia' });
-  const stale = await crm.products.get(id);
-  const changed = await crm.products.update(id, { fromPrice: 1 }, { ifMatch: stale });
+  const stale = await crm.products.create({ title: 'Patagonia' });
+  const { id } = stale;
+  const changed = await crm.products.update(id, { fromPrice: 1 }, { ifMatch: await crm.products.get(id) });
   const error = { status: 412, code: 'PRECONDITION_FAILED' };
   await expect(crm.products.update(id, { fromPrice: 2 }, { ifMatch: stale })).rejects.toMatchObject(error);
   await expect(crm.products.archive(id, { ifMatch: stale })).rejects.toMatchObject(error);
   expect(await crm.products.get(id)).toEqual(changed);
-  await crm.products.update(id, { fromPrice: 3 }, { ifMatch: changed });
   expect(await crm.products.archive(id, { ifMatch: '*' })).toEqual({ id, archivedAt: expect.any(String) });
-  await expect(crm.products.get(id)).rejects.toMatchObject({ code: 'CATALOG_PRODUCT_NOT_FOUND' });
 });
 
 test('a second create with the same idempotency key is a replay, and creates no second record', async () => {
@@ -126,4 +110,23 @@ test('a second create with the same idempotency key is a replay, and creates no 
   expect(responseInfo(second)).toMatchObject({ replayed: true });
   expect(responseInfo({})).toBeUndefined();
   expect((await crm.products.list()).pagination.total).toBe(1);
+});
+
+test('330 creates create 330 records although every 11th connection is cut', async () => {
+  const { agency, baseUrl } = await start();
+  const proxy = await startCuttingProxy(baseUrl, 11);
+  onTestFinished(proxy.close);
+  const crm = createClient({ apiKey: agency.key, baseUrl: proxy.origin });
+  const titles = Array.from({ length: 330 }, (_, index) => `Product ${index}`);
+  const waiting = titles.values();
+  const worker = async () => {
+    for (const title of waiting) await crm.products.create({ title });
+  };
+  await Promise.all(Array.from({ length: 16 }, worker));
+  expect(proxy.cuts()).toBeGreaterThanOrEqual(30);
+  const stored = await service.query<{ title: string }>(
+    'select title from products where organization_id = $1',
+    [agency.id],
+  );
+  expect(stored.map(({ title }) => title).sort()).toEqual(titles.toSorted());
 });

@@ -86,19 +86,21 @@ describe('the embedded server', () => {
     await rm(pidFile);
     await start();
   });
-
-  test('reports in one line why it does not start', async () => {
-    await expect(start(data, { ...SETTINGS, shared_buffers: '1kB' })).rejects.toThrow(
-      /^The embedded PostgreSQL did not start: .*shared_buffers.*$/,
-    );
-    await start();
-  });
 });
 
-test('a data folder whose path is too long for a socket is rejected', async () => {
-  await expect(start(join(folder, 'x'.repeat(100)))).rejects.toThrow(
+test.each([
+  [
+    'a setting that the server rejects',
+    'postgres',
+    /^The embedded PostgreSQL did not start: .*shared_buffers.*$/,
+  ],
+  [
+    'a path that is too long for a socket',
+    'x'.repeat(100),
     /x+ is too long for a socket: set DATA_DIR to a shorter path, or DATABASE_URL\.$/,
-  );
+  ],
+])('%s is reported in one line', async (_what, name, line) => {
+  await expect(start(join(folder, name), { ...SETTINGS, shared_buffers: '1kB' })).rejects.toThrow(line);
 });
 
 test('of two first starts in one folder, one gets the database, and the other says that it is in use', async () => {

@@ -1,37 +1,13 @@
 import { getTableColumns, getTableName, sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
 import { productStatements, updateCatalogProduct } from '../../src/catalog/repository.ts';
-import { Customer } from '../../src/customers/schema.ts';
-import {
-  allStatements,
-  bind,
-  columnsOf,
-  customers,
-  fieldsOf,
-  newId,
-  type Params,
-  prepared,
-  products,
-  unprepared,
-} from '../../src/db/index.ts';
+import { allStatements, newId, unprepared } from '../../src/db/index.ts';
 import { statementOf } from '../support/statements.ts';
 import { owned } from '../support/tables.ts';
 // These compose every statement.
 import '../../src/app.ts';
 import '../../src/dashboard-app.ts';
 import '../../src/jobs/schedule.ts';
-
-test('each placeholder gets the value of its name, also null; a value that is not there is an error', () => {
-  const statement = prepared(
-    'statement_test.places',
-    ($: Params<{ a: string[] | null; b: number }>) => sql`select ${$.b}, ${$.a} where ${$.a} <> ${"it's"}`,
-  );
-  const text = 'select $1, $2 where $3 <> $4';
-  const values = [1, null, null, "it's"];
-  expect(bind(statement, { a: null, b: 1 })).toEqual({ name: 'statement_test.places', text, values });
-  expect(() => bind(statement, { b: 1 } as never)).toThrow('a');
-});
 
 test('a statement has a unique name of resource and operation that PostgreSQL does not truncate', () => {
   const compose = (name: string, text: string) => unprepared(name, () => sql.raw(text));
@@ -119,27 +95,6 @@ test('a column has its table, in a statement of several tables', () => {
   });
   // The parts of a PUT name their columns as the fields.
   expect(bare.filter((column) => !/^\w+\.put: (?:channel|token|key)$/.test(column))).toEqual([]);
-});
-
-/** Each is an expected error of the compiler: `npm run verify` fails when it compiles. */
-test('fields that do not fit their columns do not compile', () => {
-  // @ts-expect-error displayName is no column
-  expect(() => fieldsOf(Customer, customers, {})).toThrow('displayName');
-  // @ts-expect-error no response has this field
-  fieldsOf(Customer, customers, { displayName: sql`null`, invented: sql`null` });
-  // @ts-expect-error the column can be null
-  fieldsOf(z.object({ id: z.string(), city: z.string() }), customers, {});
-  // @ts-expect-error the column holds text
-  columnsOf(z.object({ city: z.number() }), customers);
-  // @ts-expect-error the column is never null
-  columnsOf(z.object({ title: z.string().nullish() }), products);
-  // @ts-expect-error the values have no such name
-  prepared('statement_test.ident', ($: Params<{ id: string }>) => sql`select ${$.ident}`);
-  const alias = prepared('statement_test.alias', () => sql<{ id: string }>`select 1 as "id"`);
-  type Row = NonNullable<(typeof alias)['_']>['row'];
-  // @ts-expect-error the column is called id
-  const wrong = (row: Row): string => row.ident;
-  expect(wrong({ id: '1' })).toBeUndefined();
 });
 
 test('a create of /v1 is one statement that reads no other table, so no failed read can hide that it was applied', () => {
