@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll } from 'vitest';
 import { PROGRAM } from '../../test/support/process.ts';
-import { type Agency, type Service, useService } from '../../test/support/service.ts';
+import { type Agency, useService } from '../../test/support/service.ts';
 import { listen } from '../../test/support/socket.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
@@ -56,23 +56,4 @@ export function useCrm() {
     origin: () => url,
     at: ({ key }: Pick<Agency, 'key'>, origin = url) => ({ url: origin, key }),
   };
-}
-
-/** A table with so many customers. */
-export const leads = (count: number): string =>
-  [
-    'firstName,email',
-    ...Array.from({ length: count }, (_, index) => `Lead ${index},lead${index}@example.com`),
-  ].join('\n');
-
-/** The names of these customers. */
-export const leadNames = (count: number): string[] =>
-  Array.from({ length: count }, (_, index) => `Lead ${index}`).sort();
-
-export async function storedNames({ query }: Service, { id }: Agency): Promise<string[]> {
-  const rows = await query<{ name: string }>(
-    'select first_name as name from customers where organization_id = $1',
-    [id],
-  );
-  return rows.map(({ name }) => name).sort();
 }

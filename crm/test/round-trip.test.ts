@@ -109,18 +109,6 @@ describe('any text in any field survives', () => {
       expect(written(after.body.data)).toEqual(written(before.body.data));
     }
   });
-
-  test.each([',', ';'])('an export with %j and a sync, which changes nothing', async (delimiter) => {
-    const before = (await from.get(PATHS.products)).body;
-    await crm(['export', 'products', '--delimiter', delimiter, '-o', file('sync.csv')], at(from));
-    const { code, stdout, stderr } = await crm(
-      ['sync', 'products', file('sync.csv'), '--archive-missing', '--yes'],
-      at(from),
-    );
-    expect(stderr).toMatch(new RegExp(`/s, ${RECORDS} unchanged\\.`));
-    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-    expect((await from.get(PATHS.products)).body).toEqual(before);
-  });
 });
 
 test('a sync of a table with broken rows changes no product of such a row, and archives nothing', async () => {

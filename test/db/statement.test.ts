@@ -42,28 +42,6 @@ test('a statement has a condition on the organization for each of its tables, ex
   expect(names.sort()).toEqual(OF_ALL_ORGANIZATIONS);
 });
 
-/** Beside each get of one record, these share connections: whatever takes long holds up everybody on the same one. */
-const SHARING = [
-  'clock.now',
-  'customers.list contact',
-  'customers.list_records contact',
-  'customers.list_records contact archived',
-  'organizations.state',
-  'quotes.attachments_of',
-  'quotes.list_attachments',
-  'quotes.list_records token',
-  'quotes.list_records token archived',
-  'team_members.list_records userId',
-  'team_members.list_records userId archived',
-];
-
-test('a read that shares a connection gets one record, or is one of these', () => {
-  const others = allStatements().filter(
-    ({ name, isShort }) => isShort && !/^test\.|\.get(_\w+)?$/.test(name),
-  );
-  expect(others.map(({ name }) => name).sort()).toEqual(SHARING);
-});
-
 test('a statement that locks several rows locks them in the order of their ids', () => {
   const locking = allStatements().filter(({ text }) => /for (no key update|update|share)\b/.test(text));
   const ofSeveral = locking.filter(({ text }) => !/"id" = \$\d+|limit 1 for /.test(text));
