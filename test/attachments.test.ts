@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { request } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import type { DashboardOptions } from '../src/dashboard-app.ts';
@@ -8,7 +8,7 @@ import { createToken, readToken } from '../src/files/links.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
 import { failed, rejected } from './support/faults.ts';
 import { attachment, quote } from './support/records.ts';
-import { listen } from './support/socket.ts';
+import { listen, requestBytes } from './support/socket.ts';
 
 const { service, dashboard } = useDashboard();
 
@@ -107,16 +107,17 @@ describe('an upload', () => {
     });
   });
 
-  const nameless = (body: Buffer) => Buffer.from(body.toString().replace('cotización.pdf', ''));
-  test.each([
-    ['is JSON', { 'content-type': 'application/json' }, () => Buffer.from('{"kind":"itinerary"}')],
-    ['ends within its file', {}, (body: Buffer) => body.subarray(0, body.indexOf('the bytes') + 4)],
-    ['has a file without a name', {}, nameless],
-  ])('whose body %s is a validation error, and stores nothing', async (_name, headers, change) => {
+  test('that is JSON, ends within its file or has a file without a name is a validation error, and stores nothing', async () => {
     const { call, path, expectNothingStored } = await emptyQuote();
-    const form = await formOf(KIND, FILE);
-    const response = await call.post(path, change(form.body), { headers: { ...form.headers, ...headers } });
-    expect(response).toMatchObject(failed(400, 'VALIDATION_FAILED'));
+    const { body, headers } = await formOf(KIND, FILE);
+    for (const [sent, type = headers['content-type']] of [
+      ['{"kind":"itinerary"}', 'application/json'],
+      [body.subarray(0, body.indexOf('the bytes') + 4)],
+      [body.toString().replace('cotización.pdf', '')],
+    ] as const) {
+      const response = await call.post(path, Buffer.from(sent), { headers: { 'content-type': type } });
+      expect(response).toMatchObject(failed(400, 'VALIDATION_FAILED'));
+    }
     await expectNothingStored();
   });
 });
@@ -137,19 +138,14 @@ test('a DELETE removes the row and the file, also by ids in upper case, and noth
 test('an upload that breaks off leaves nothing', async () => {
   const { agency, path, rows, files } = await emptyQuote();
   const { port } = await listen(dashboard);
-  onTestFinished(() => dashboard.app.server.closeAllConnections());
   const { body, headers } = await formOf(KIND, FILE);
-  const upload = request({
-    port,
-    method: 'POST',
-    path: `/dashboard/v1/organizations/${agency.id}${path}`,
-    headers: { ...headers, authorization: `Bearer ${TOKEN}` },
-  });
-  upload.on('error', () => undefined);
-  upload.write(body.subarray(0, body.indexOf('the bytes')));
-  upload.write(Buffer.alloc(MEBIBYTE));
+  const socket = connect(port, '127.0.0.1');
+  const sent = { ...headers, authorization: `Bearer ${TOKEN}`, 'content-length': String(2 * MEBIBYTE) };
+  socket.write(requestBytes('POST', `/dashboard/v1/organizations/${agency.id}${path}`, sent));
+  socket.write(body.subarray(0, body.indexOf('the bytes')));
+  socket.write(Buffer.alloc(MEBIBYTE));
   await expect.poll(files).toEqual([expect.stringMatching(/\.partial$/)]);
-  upload.destroy();
+  socket.destroy();
   await expect.poll(files).toEqual([]);
   expect(await rows()).toEqual([]);
 });
@@ -298,20 +294,16 @@ describe('a signed link', () => {
 
   test.each([
     ['漢字 🌋 "b" \\ c.pdf', 'text/html', 'text/html'],
-    ['../../etc/passwd', 'application/x; charset=utf-8', 'application/x; charset=utf-8'],
     ['a\r\nSet-Cookie: x=1', 'a\r\nSet-Cookie: x=1', 'application/octet-stream'],
     [';', '漢字', 'application/octet-stream'],
   ])(
-    'returns a file with the name %j and the type %j as %s, to be saved',
+    'of a file with the name %j and the type %j is of the type %s, to be saved',
     async (fileName, mimeType, type) => {
       const { path, content } = await signedLink({ fileName, mimeType });
       const { headers, rawPayload } = await download(path);
       expect(rawPayload.equals(content)).toBe(true);
-      expect(headers).toMatchObject({
-        'content-type': type,
-        'x-content-type-options': 'nosniff',
-        'content-disposition': expect.stringMatching(/^attachment; filename/),
-      });
+      expect(headers).toMatchObject({ 'content-type': type, 'x-content-type-options': 'nosniff' });
+      expect(headers['content-disposition']).toMatch(/^attachment; filename/);
       expect(headers).not.toHaveProperty('set-cookie');
     },
   );
