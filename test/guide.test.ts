@@ -41,6 +41,9 @@ test('the guide states the longest time of a request in the database', () => {
 
 test.each(chapters)('the examples of $path print the output that it shows', async ({ text }) => {
   const examples = examplesOf(text);
+  // Each block of output follows an example.
+  const outputs = text.match(/^```\w+ answer/gm) ?? [];
+  expect(examples.filter(({ response }) => response !== undefined)).toHaveLength(outputs.length);
   expect(examples.length).toBeGreaterThan(0);
   const environment = { KEY: demoKey, SPENT_KEY: text.includes('$SPENT_KEY') ? await spentKey() : '' };
   const learned: Learned = new Map();

@@ -5,48 +5,25 @@ import { PROGRAM } from './process.ts';
 import { parseHead } from './socket.ts';
 
 /**
- * The examples of a Markdown document: a block of shell marked `sh example`, and what it prints in a block marked
+ * The examples of a Markdown document: a block of shell marked `sh example`, and what it prints in the next block, marked
  * `json answer`, `jsonc answer` (the line `// …` stands for further fields) or `http answer` (some of the headers).
  * `varies=id,createdAt` after it names the fields and headers whose values differ from run to run.
  */
-export type Example = {
-  /** The heading that it stands under. */
-  title: string;
-  command: string;
-  response: { language: string; varies: ReadonlySet<string>; text: string } | undefined;
-};
+export type Example = { command: string; language?: string; varies?: string; response?: string };
 
-const BLOCK_OR_HEADING = /^```(?<info>[^\n]*)\n(?<code>[\s\S]*?)^```$|^#+ (?<heading>.+)$/gm;
+const EXAMPLE =
+  /^```sh example\n(?<command>[\s\S]*?)^```\n(?:(?!```).*\n)*(?:```(?<language>\w+) answer(?: varies=(?<varies>\S+))?\n(?<response>[\s\S]*?)^```$)?/gm;
 
-/** @throws for a response that follows no example */
-export function examplesOf(markdown: string): Example[] {
-  const examples: Example[] = [];
-  let title = '';
-  for (const { groups = {} } of markdown.matchAll(BLOCK_OR_HEADING)) {
-    const { info = '', code = '', heading } = groups;
-    const [language = '', kind, ...options] = info.split(' ');
-    if (heading !== undefined) title = heading;
-    if (kind === 'example') examples.push({ title, command: code, response: undefined });
-    if (kind !== 'answer') continue;
-    const example = examples.at(-1);
-    if (!example || example.response) throw new Error(`Under "${title}" a response follows no example.`);
-    const varies = options.find((option) => option.startsWith('varies='))?.slice('varies='.length);
-    example.response = { language, varies: new Set(varies?.split(',')), text: code };
-  }
-  return examples;
-}
+export const examplesOf = (markdown: string): Example[] =>
+  [...markdown.matchAll(EXAMPLE)].map(({ groups }) => groups as Example);
 
 /** Values that the document shows, and the values that this service returned instead. */
 export type Learned = Map<string, string>;
 
-/** Both are text, or both of another type and null or not. */
-const isAlike = (documented: unknown, actual: unknown): boolean =>
-  typeof documented === typeof actual && (documented === null) === (actual === null);
-
-/** Ids, timestamps, links and entity tags, unlike counts, are long: later examples use them again. */
-const isReused = (value: unknown): value is string => typeof value === 'string' && value.length > 10;
-
 const REST = '…';
+
+/** Fields of an object, or none. */
+const fieldsOf = (value: unknown) => Object(value) as Record<string, unknown>;
 
 /** The value that the document shows, with the parts that may differ taken from the actual value. */
 function expected(
@@ -55,21 +32,19 @@ function expected(
   varies: ReadonlySet<string>,
   learned: Learned,
 ): unknown {
-  if (Array.isArray(documented)) {
-    return documented.map((entry, index) =>
-      expected(entry, Array.isArray(actual) ? actual[index] : undefined, varies, learned),
-    );
-  }
+  const part = (value: unknown, name: string | number) =>
+    expected(value, fieldsOf(actual)[name], varies, learned);
+  if (Array.isArray(documented)) return documented.map(part);
   if (typeof documented !== 'object' || documented === null) return documented;
-  const present = (typeof actual === 'object' && actual !== null ? actual : {}) as Record<string, unknown>;
+  const present = fieldsOf(actual);
+  const { [REST]: rest, ...fields } = fieldsOf(documented);
   // A value of an earlier response must not change.
-  const isKnown = (value: unknown) => [...learned.values()].includes(value as string);
-  const { [REST]: rest, ...fields } = documented as Record<string, unknown>;
+  const isKnown = (value: unknown) => [...learned.values()].includes(String(value));
   const entries = Object.entries(fields).map(([name, value]) => {
-    if (!varies.has(name) || isKnown(value) || !isAlike(value, present[name])) {
-      return [name, expected(value, present[name], varies, learned)];
-    }
-    if (isReused(value)) learned.set(value, String(present[name]));
+    if (!varies.has(name) || isKnown(value) || typeof value !== typeof present[name])
+      return [name, part(value, name)];
+    // Ids, timestamps, links and entity tags, unlike counts, are long: later examples use them again.
+    if (typeof value === 'string' && value.length > 10) learned.set(value, String(present[name]));
     return [name, present[name]];
   });
   // A document need not show fields that are null.
@@ -95,7 +70,7 @@ const replaceAll = (text: string, learned: Learned): string =>
  * @param learned the values of earlier examples of the document; this one adds its own
  */
 export async function runExample(
-  { title, command, response }: Example,
+  { command, language, varies, response }: Example,
   base: string,
   environment: Record<string, string>,
   learned: Learned,
@@ -103,16 +78,11 @@ export async function runExample(
   const script = replaceAll(command, learned).replaceAll('http://localhost:3000', base);
   const env = { ...PROGRAM, ...environment };
   const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { env });
-  if (!response) {
-    expect(stdout, `${title}:\n${command}`).not.toContain('"error"');
-    return;
-  }
-  const read = response.language === 'http' ? parseHttp : parse;
-  const documented = read(replaceAll(response.text, learned));
+  if (response === undefined) return expect(stdout, command).not.toContain('"error"');
+  const read = language === 'http' ? parseHttp : parse;
+  const documented = read(replaceAll(response, learned));
+  // A document shows only some of the headers.
+  if (language === 'http') Object.assign(fieldsOf(fieldsOf(documented).headers), { [REST]: true });
   const actual = read(stdout);
-  if (response.language === 'http') {
-    // A document shows only some of the headers.
-    Object.assign((documented as { headers: object }).headers, { [REST]: true });
-  }
-  expect(actual, `${title}:\n${command}`).toEqual(expected(documented, actual, response.varies, learned));
+  expect(actual, command).toEqual(expected(documented, actual, new Set(varies?.split(',')), learned));
 }
