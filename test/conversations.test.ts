@@ -410,56 +410,40 @@ test('of messages with one timestamp in two threads of a chain, the one that arr
   }
 });
 
-test('a delivery is reported by the id of the provider, more than once and by several at once', async () => {
+/** Each status is further than those before it. */
+const FURTHER = ['queued', 'sent', 'delivered', 'read', 'played', 'failed', 'unheard', 'warned'];
+
+test('a delivery is reported by the id of the provider: the latest counts, of one second the further status, in whatever order they arrive and several at once', async () => {
   const agency = await service.agency();
   const { patch, get } = dashboard.of(agency);
   const chat = await conversation(agency);
-  const delivery = { providerMessageId: 'wamid.1', templateName: 'x' };
-  const sent = await message(agency, chat.id, { delivery });
-  const report = (status: string, second: number) =>
-    patch('/deliveries/wamid.1', { status, statusAt: `2026-10-01T10:00:0${second}Z` });
-  for (const second of [2, 1, 2])
-    expect((await report('read', second)).body).toMatchObject({
-      id: sent.id,
-      delivery: { status: 'read', statusAt: '2026-10-01T10:00:02.000Z', templateName: 'x' },
-    });
+  const sent = await message(agency, chat.id, {
+    delivery: { providerMessageId: 'wamid.1', templateName: 'x' },
+  });
+  const at = (second: number) => `2026-10-01T10:00:0${second}.000Z`;
+  const report = (status: string, statusAt?: string) => patch('/deliveries/wamid.1', { status, statusAt });
+  const reset = () =>
+    patch(`/conversations/${chat.id}/messages/${sent.id}`, { delivery: { status: null, statusAt: null } });
+  expect((await report('read', at(2))).body).toMatchObject({ id: sent.id, delivery: { templateName: 'x' } });
   expect((await get(`/conversations/${chat.id}/messages`)).body.data[0].delivery.status).toBe('read');
-  const reports = await Promise.all(Array.from({ length: 9 }, (_, n) => report(`status ${n}`, n)));
-  expect(reports.map(({ status }) => status)).toEqual(Array(9).fill(200));
-  expect((await patch('/deliveries/wamid.1', {})).body.delivery.status).toBe('status 8');
-});
-
-/** Every order of the entries. */
-const permutations = <Entry>(entries: readonly Entry[]): Entry[][] =>
-  entries.length === 0
-    ? [[]]
-    : entries.flatMap((entry, index) =>
-        permutations(entries.toSpliced(index, 1)).map((rest) => [entry, ...rest]),
-      );
-
-test('reports of one second end with the further status, in whatever order they arrive; one without a timestamp comes before those with one', async () => {
-  const agency = await service.agency();
-  const { patch } = dashboard.of(agency);
-  const chat = await conversation(agency);
-  const second = '2026-10-01T10:00:01Z';
-  const sets: [expected: string, ...reports: { status: string; statusAt?: string }[]][] = [
-    ['read', ...['read', 'delivered', 'sent'].map((status) => ({ status, statusAt: second }))],
-    ['failed', ...['failed', 'sent', 'played', 'queued'].map((status) => ({ status, statusAt: second }))],
-    ['warned', ...['warned', 'failed', 'unheard'].map((status) => ({ status, statusAt: second }))],
-    ['sent', { status: 'sent', statusAt: second }, { status: 'read' }, { status: 'failed' }],
-    ['read', { status: 'read' }, { status: 'delivered' }, { status: 'sent' }],
-    ['sent', { status: 'read', statusAt: second }, { status: 'sent', statusAt: '2026-10-01T10:00:02Z' }],
-  ];
-  for (const [index, [expected, ...reports]] of sets.entries())
-    for (const [order, sent] of permutations(reports).entries()) {
-      const providerMessageId = `wamid.${index}.${order}`;
-      await message(agency, chat.id, { delivery: { providerMessageId } });
-      let last: { status: string; statusAt: string } | undefined;
-      for (const report of sent)
-        last = (await patch(`/deliveries/${providerMessageId}`, report)).body.delivery;
-      expect(last?.status, JSON.stringify(sent)).toBe(expected);
-      expect(last?.statusAt).toEqual(expect.stringMatching(/Z$/));
+  for (const [index, one] of FURTHER.entries())
+    for (const [place, other] of FURTHER.entries()) {
+      await reset();
+      await report(one, at(1));
+      const { delivery } = (await report(other, at(1))).body;
+      expect(delivery).toMatchObject({ status: FURTHER[Math.max(index, place)], statusAt: at(1) });
     }
+  // A later one counts, whatever it says; one without a timestamp comes before those with one.
+  await report('sent', at(2));
+  for (const earlier of [await report('failed', at(1)), await report('failed')])
+    expect(earlier.body.delivery).toMatchObject({ status: 'sent', statusAt: at(2) });
+  const reports = await Promise.all(FURTHER.map((status, second) => report(status, at(second))));
+  expect(reports.map(({ status }) => status)).toEqual(FURTHER.map(() => 200));
+  expect((await patch('/deliveries/wamid.1', {})).body.delivery.status).toBe('warned');
+  // The first report without a timestamp has that of its arrival.
+  await reset();
+  for (const status of ['delivered', 'read', 'sent']) await report(status);
+  expect((await patch('/deliveries/wamid.1', {})).body.delivery.status).toBe('read');
 });
 
 test('a WhatsApp contact that belongs to nobody is named in the response, a group, newsletter or broadcast is not', async () => {

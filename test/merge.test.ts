@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import type { OrganizationScope } from '../src/db/index.ts';
 import { mergeCustomer } from '../src/person/merge.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { findAllDrift, findDrift } from './support/drift.ts';
@@ -49,47 +50,31 @@ const WRITES: Record<string, (agency: Agency, customerId: string) => Promise<Cus
   },
 };
 
-describe.each(Object.entries(WRITES))(
-  'a %s that is written beside a merge is of the survivor',
-  (_name, write) => {
-    async function people(agency: Agency) {
-      const first = await customer(agency);
-      const from = await customer(agency, { contacts: [web('from')] });
-      const into = await customer(agency);
-      await merge(agency, from, first);
-      return { first, from, into };
-    }
+// Two names of one person: the id of an earlier merge is taken for the customer of the last one.
+const ORDERS = ['the write first', 'the merge first', 'the merge first, the id of an earlier one'];
 
-    // Two names of one person: the id of an earlier merge is taken for the customer of the last one.
-    test.each(['first', 'from'] as const)('the merge first, named by the id of %s', async (name) => {
-      const agency = await service.agency();
-      const all = await people(agency);
-      let written: Customer | undefined;
-      await overlap(
-        service,
-        agency,
-        (scope) => mergeCustomer(scope, all.into.id, { from: all.from.id }),
-        async (scope) => {
-          written = await write({ ...agency, scope }, all[name].id);
-        },
-      );
-      expect(written).toMatchObject({ customerId: all.into.id });
-      expect(await findAllDrift(service, agency)).toEqual([]);
-    });
-
-    test('the write first', async () => {
-      const agency = await service.agency();
-      const { from, into } = await people(agency);
-      await overlap(
-        service,
-        agency,
-        (scope) => write({ ...agency, scope }, from.id),
-        (scope) => mergeCustomer(scope, into.id, { from: from.id }),
-      );
-      expect(await findAllDrift(service, agency)).toEqual([]);
-    });
-  },
-);
+describe.each(Object.entries(WRITES))('a %s beside a merge is of the survivor', (_name, write) => {
+  test.each(ORDERS)('%s', async (order) => {
+    const agency = await service.agency();
+    const first = await customer(agency);
+    const from = await customer(agency, { contacts: [web('from')] });
+    const into = await customer(agency);
+    await merge(agency, from, first);
+    const { id } = order.endsWith('earlier one') ? first : from;
+    let written: Customer | undefined;
+    const works = [
+      (scope: OrganizationScope) => mergeCustomer(scope, into.id, { from: from.id }),
+      async (scope: OrganizationScope) => {
+        written = await write({ ...agency, scope }, id);
+      },
+    ] as const;
+    const isMergedFirst = order.startsWith('the merge');
+    const [one, other] = isMergedFirst ? works : works.toReversed();
+    await overlap(service, agency, one, other);
+    if (isMergedFirst) expect(written).toMatchObject({ customerId: into.id });
+    expect(await findAllDrift(service, agency)).toEqual([]);
+  });
+});
 
 test('the id of a merged customer is accepted in PUT and PATCH while the survivor is active, and stays good where it is stored', async () => {
   const agency = await service.agency();
@@ -161,12 +146,15 @@ test('an archived twin is merged: contacts that the survivor has are left out, o
 
 const contacts = Array.from({ length: 50 }, () => web(randomUUID()));
 const tags = Array.from({ length: 100 }, (_, index) => `tag ${index}`);
+const long = tags.map((tag) => tag.padEnd(100, 'x'));
+const full = contacts.slice(1).map(({ identifierValue }) => web(identifierValue.padEnd(320, 'x')));
 const summary = 'á'.repeat(100) + 'x'.repeat(49_898);
 
 test.each([
   ['contacts', { contacts }, {}, { contacts: contacts.slice(1) }],
   ['tags', { tags }, { tags: ['another'] }, { tags: tags.slice(1) }],
   ['summary', { summary }, { summary: 'b' }, { summary: summary.slice(2) }],
+  ['bytes', { tags: long, contacts: full }, { summary: 'x'.repeat(40_000) }, { tags: [] }],
 ])(
   'a merge that would exceed the limit of %s is rejected and changes nothing',
   async (name, full, more, less) => {

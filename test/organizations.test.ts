@@ -10,18 +10,17 @@ import { idsOf } from './support/service.ts';
 
 const { service, dashboard } = useDashboard();
 
-test.each([
-  ['a longer token', () => `Bearer ${TOKEN}x`],
-  ['a shorter token', () => `Bearer ${TOKEN.slice(0, -1)}`],
-  ['the token in upper case', () => `Bearer ${TOKEN.toUpperCase()}`],
-  ['the token as a password', () => `Basic ${TOKEN}`],
-  ['an API key', async () => `Bearer ${(await service.agency()).key}`],
-])('%s in Authorization is 401, also with the token in x-api-key', async (_name, write) => {
-  const headers = { authorization: await write(), 'x-api-key': TOKEN };
-  expect(await dashboard.get('/organizations', { token: null, headers })).toMatchObject({
-    ...failed(401, 'UNAUTHORIZED'),
-    headers: { 'www-authenticate': 'Bearer' },
-  });
+test('another token in Authorization is 401, also with the token in x-api-key', async () => {
+  const { key } = await service.agency();
+  for (const sent of [`${TOKEN}x`, TOKEN.slice(0, -1), TOKEN.toUpperCase(), key]) {
+    const headers = { authorization: `Bearer ${sent}`, 'x-api-key': TOKEN };
+    expect(await dashboard.get('/organizations', { token: null, headers })).toMatchObject({
+      ...failed(401, 'UNAUTHORIZED'),
+      headers: { 'www-authenticate': 'Bearer' },
+    });
+  }
+  const headers = { authorization: `Basic ${TOKEN}` };
+  expect((await dashboard.get('/organizations', { token: null, headers })).status).toBe(401);
 });
 
 test('a dashboard without a configured token returns 503 whatever is sent, and logs the reason once', async () => {
@@ -37,12 +36,16 @@ test('a dashboard without a configured token returns 503 whatever is sent, and l
   await closed.app.close();
 });
 
-test('X-Actor stands in the log line of the request', async () => {
+test('X-Actor, of at most 64 characters, stands in the log line of the request', async () => {
   const { logger, lines } = ownLog();
   const logged = await buildDashboard(service, { logger });
   const agency = await service.agency();
-  await logged.of(agency).get('/customers', { headers: { 'x-actor': 'lucia' } });
-  expect(lines).toMatchObject([{ organizationId: agency.id, actor: 'lucia', method: 'GET', status: 200 }]);
+  const actedBy = (actor: string) => logged.of(agency).get('/customers', { headers: { 'x-actor': actor } });
+  const actor = 'x'.repeat(64);
+  await actedBy(actor);
+  expect(lines).toMatchObject([{ organizationId: agency.id, actor, method: 'GET', status: 200 }]);
+  const long = rejected(['header.x-actor', 'must have at most 64 characters']);
+  expect(await actedBy(`${actor}x`)).toMatchObject(long);
   await logged.app.close();
 });
 
@@ -50,10 +53,8 @@ test('organizations are created with a name, read, and listed, oldest first', as
   const { body } = await dashboard.post('/organizations', { name: 'Viajes Ñandú' });
   expect(body).toMatchObject({ name: 'Viajes Ñandú', closedAt: null, purgeAt: null });
   expect((await dashboard.of(body).get('')).body).toEqual(body);
-  const { data, pagination } = (await dashboard.get('/organizations?limit=100')).body;
-  expect([data.at(-1), pagination.total]).toEqual([body, data.length]);
-  const last = await dashboard.get(`/organizations?limit=1&offset=${data.length - 1}`);
-  expect(last.body.data).toEqual([body]);
+  const { data } = (await dashboard.get('/organizations?limit=100')).body;
+  expect(data.at(-1)).toEqual(body);
   const dates = data.map(({ createdAt }: { createdAt: string }) => createdAt);
   expect(dates).toEqual(dates.toSorted());
 });
@@ -71,11 +72,6 @@ test('organizations are found by a part of their name and by the account of an a
   expect((await dashboard.of(own).get(`/team-members?${account}`)).body.pagination.total).toBe(1);
   await dashboard.of(own).delete(`/team-members/${id}`);
   expect(await find(account)).toEqual(['Rutas']);
-  const actedBy = (length: number) =>
-    dashboard.get('/organizations', { headers: { 'x-actor': 'x'.repeat(length) } });
-  expect((await actedBy(64)).status).toBe(200);
-  const long = rejected(['header.x-actor', 'must have at most 64 characters']);
-  expect(await actedBy(65)).toMatchObject(long);
 });
 
 test('organizations of one timestamp are listed by id, whole and page by page', async () => {

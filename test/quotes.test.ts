@@ -113,16 +113,14 @@ test('an opening without a timestamp is of now, an earlier one comes first, and 
 });
 
 test('a quote can be created with its openings; a later PUT does not change them', async () => {
-  const { put } = dashboard.of(await service.agency());
-  const [path, lead] = [`/quotes/${randomUUID()}`, `/opportunities/${randomUUID()}`];
-  const { body: opportunity } = await put(lead, { salesStage: 'new' });
+  const agency = await service.agency();
   const at = '2026-11-20T10:00:00.000Z';
   const openings = { openCount: 3, firstOpenedAt: at, lastOpenedAt: at };
-  const body = { title: 'Cartagena', status: 'published', opportunityId: opportunity.id };
-  const { body: created } = await put(path, { ...body, ...openings });
+  const created = await quote(agency, { status: 'published', ...openings });
   expect(created).toMatchObject(openings);
-  const later = { openCount: 9, firstOpenedAt: null, lastOpenedAt: null };
-  for (const sent of [body, { ...body, ...later }]) expect((await put(path, sent)).body).toEqual(created);
+  const { opportunityId, id } = created;
+  for (const later of [{}, { openCount: 9, firstOpenedAt: null, lastOpenedAt: null }])
+    expect(await quote(agency, { opportunityId, status: 'published', ...later }, id)).toEqual(created);
 });
 
 test("a quote's customer is always its opportunity's, also beside a write of either; a body cannot name one", async () => {

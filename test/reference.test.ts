@@ -92,13 +92,8 @@ test('the reference page loads only its own script, sends nothing to other serve
   expect((await get('/docs/js/scalar.js')).body).toContain('createApiReference');
   const [configuration = ''] = all(body, /data-configuration="([^"]*)"/g);
   expect(JSON.parse(textOf(configuration))).toMatchObject({
-    url: '../openapi.json',
-    servers: [{ url: '/' }],
-    telemetry: false,
-    withDefaultFonts: false,
-    persistAuth: false,
-    proxyUrl: '',
-    agent: { disabled: true },
-    mcp: { disabled: true },
+    ...{ url: '../openapi.json', servers: [{ url: '/' }], proxyUrl: '' },
+    ...{ telemetry: false, withDefaultFonts: false, persistAuth: false },
+    ...{ agent: { disabled: true }, mcp: { disabled: true } },
   });
 });

@@ -4,7 +4,7 @@ import { MAX_BYTES } from '../../rules/record-size.ts';
 import { newId } from '../../src/db/index.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { rejected as invalid } from '../support/faults.ts';
-import { conversation, customer, web } from '../support/records.ts';
+import { conversation, web } from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
 
 const { service, dashboard } = useDashboard();
@@ -85,18 +85,6 @@ test.each(['product', 'customer'] as const)(
     }
   },
 );
-
-test('a merge that would exceed the limit changes nothing', async () => {
-  const agency = await service.agency();
-  const { id } = await customer(agency, { summary: 'x'.repeat(40_000) });
-  const { id: from } = await customer(agency, { summary: 'y'.repeat(9_000), tags, contacts: contacts() });
-  const { text } = await agency.get(CUSTOMERS);
-  const merge = () => dashboard.of(agency).post(`/customers/${id}/merge`, { from });
-  expect(await merge()).toMatchObject(tooLarge(MAX_BYTES.customer, /^body.from$/));
-  expect((await agency.get(CUSTOMERS)).text).toBe(text);
-  await agency.patch(`${CUSTOMERS}/${id}`, { summary: null });
-  expect((await merge()).status).toBe(200);
-});
 
 const MESSAGE = { direction: 'inbound', messageType: 'text' };
 
