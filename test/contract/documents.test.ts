@@ -1,5 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Environment } from '../../src/config.ts';
 import { errorCodes } from '../../src/contract/errors.ts';
 import type { Database } from '../../src/db/index.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
@@ -7,31 +9,21 @@ import { JOBS } from '../../src/jobs/schedule.ts';
 import { operationsOf, PUBLIC } from '../support/contract.ts';
 import { documentAt, documents } from '../support/documents.ts';
 
-/** What a document names, the service has: whoever follows it would notice a name that is gone. */
+/** What a document names, the service has, and what the service imports and reads is deployed. */
 
-const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const root = new URL('../../', import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 
 /** The first groups of all matches in a text. */
 const all = (text: string, pattern: RegExp): string[] =>
   [...text.matchAll(pattern)].map(([, group]) => String(group));
 
-/** The rows of the table that begins with this head. */
-function rowsBelow(head: string, document: string): string[] {
-  const [, table = ''] = documentAt(document).split(head);
-  expect(table, `${document} has no table ${head}`).not.toBe('');
-  return table.slice(0, table.indexOf('\n\n')).split('\n').slice(2);
-}
-
-test('the limit of a list is 25 to 100, of a transcript 50 to 200, as the guide and the client say', () => {
+test('the limit of a list is 25 to 100, of a transcript 50 to 200', () => {
   for (const { path, operation } of operationsOf(PUBLIC)) {
     const limit = operation.parameters?.find(({ name }) => name === 'limit');
     const expected = path.endsWith('/messages') ? [50, 200] : [25, 100];
     if (limit) expect([limit.schema.default, limit.schema.maximum], path).toEqual(expected);
   }
-  const guide = documentAt('docs/guide/limits.md');
-  expect(guide).toContain('| `limit` of a list | 1 to 100, 25 by default |');
-  expect(guide).toContain('| `limit` of a transcript | 1 to 200, 50 by default |');
-  expect(read('client/src/lists.ts')).toContain('const MAX_LIMIT = 100;');
 });
 
 test('documents have only curl commands that the tests run', () => {
@@ -45,8 +37,9 @@ test('the guide has every filter of the lists, and sections on error codes that 
   const lists = operationsOf(PUBLIC)
     .map(({ operation: { parameters = [] } }) => parameters.filter((parameter) => parameter.in === 'query'))
     .filter((parameters) => parameters.some(({ name }) => name === 'offset'));
-  const rows = rowsBelow('| list | filters |', 'docs/guide/searching.md');
-  const documented = ['limit', 'offset', ...rows.flatMap((row) => all(row, /`(\w+)`/g))];
+  const [, table = ''] =
+    /\| list \| filters \|\n([\s\S]*?)\n\n/.exec(documentAt('docs/guide/searching.md')) ?? [];
+  const documented = ['limit', 'offset', ...all(table, /`(\w+)`/g)];
   expect(new Set(documented)).toEqual(new Set(lists.flat().map(({ name }) => name)));
   const sections = all(documentAt('docs/guide/errors.md'), /^### ([A-Z_]+)$/gm);
   expect(errorCodes).toEqual(expect.arrayContaining(sections));
@@ -83,4 +76,48 @@ test('alerts, the guide for operators and the Grafana dashboard name only metric
   const alerted = all(read('deploy/alerts.yml'), /^ +expr: (.+)$/gm).flatMap(metricsIn);
   expect([named.length > 5, alerted.length > 5]).toEqual([true, true]);
   expect(series).toEqual(expect.arrayContaining([...named, ...alerted, ...shown]));
+});
+
+/** What the programs of a folder import: the name as it is written, and as a path from the root. */
+const importsIn = (folder: string, pattern: RegExp) =>
+  globSync(`${folder}/**/*.{js,ts}`, { cwd: root }).flatMap((file) =>
+    Array.from(read(file).matchAll(pattern), ([, from, lazily]) => {
+      const name = String(from ?? lazily);
+      return { by: file, name, path: join(dirname(file), name) };
+    }),
+  );
+
+test('what is deployed has everything that the service imports: files of src/ and rules/, and dependencies', () => {
+  const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
+  const packageOf = (name: string) => /^(@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name;
+  const values = /^(?:import|export) (?!type )(?:[^;'=(]+ from )?'([^']+)';$|import\('([^']+)'\)/gm;
+  const absent = ['src', 'rules', 'demo']
+    .flatMap((folder) => importsIn(folder, values))
+    .filter(({ name, path }) =>
+      name.startsWith('.')
+        ? !/^(src|rules|demo)\//.test(path)
+        : !name.startsWith('node:') && !(packageOf(name) in dependencies),
+    )
+    .map(({ by, name }) => `${by} imports ${name}`);
+  expect(absent).toEqual([]);
+});
+
+test('what is deployed gets every variable of the service by docker-compose.yml, and is checked at /livez', () => {
+  const [, api = ''] = /^ {2}api:\n([\s\S]*?)(?=^ {2}\w)/m.exec(read('docker-compose.yml')) ?? [];
+  const variables = Array.from(api.matchAll(/^ {6}([A-Z_\d]+): /gm), ([, name]) => name);
+  expect(variables).toEqual(expect.arrayContaining(Object.keys(Environment.shape)));
+  // The migrations run as the owner of the database, in a container that ends.
+  expect(api).not.toContain('POSTGRES_PASSWORD');
+  expect(read('Dockerfile')).toMatch(/^HEALTHCHECK .*\\\n.*\/livez`/m);
+});
+
+test('what is deployed has every file that the service reads', () => {
+  const copies = [...read('Dockerfile').matchAll(/^COPY (.+) \S+$/gm)];
+  const copied = copies.flatMap(([, from = '']) => from.split(' '));
+  const allowed = [...read('.dockerignore').matchAll(/^!(.+)$/gm)].map(([, path]) => path);
+  expect(copied.sort()).toEqual(allowed.sort());
+  const files = importsIn('src', /new URL\([`'](?:\.\.\/)*(?!node_modules)(\w[\w./-]*)/g);
+  const names = files.map(({ name }) => name);
+  expect(names.sort()).toEqual(['docs/guide/', 'migrations/', 'openapi/', 'package.json']);
+  expect(names.filter((name) => !copied.some((path) => `${name}/`.startsWith(`${path}/`)))).toEqual([]);
 });

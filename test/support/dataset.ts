@@ -267,37 +267,3 @@ export async function loadDataSet(client: pg.ClientBase, sizes: DataSet): Promis
   await client.query('vacuum analyze');
   await client.query('drop schema bench cascade; reset all');
 }
-
-/** The numbers of the organizations: the large one, then the small ones, then those of middle size. */
-export const LARGE = 1;
-const SMALL = 2;
-const SMALL_ORGANIZATIONS = 5;
-const MIDDLE_ORGANIZATIONS = 10;
-export const MIDDLE = SMALL + SMALL_ORGANIZATIONS;
-
-const ofCustomers = (customers: number): OrganizationSize => ({
-  customers,
-  products: customers / 5,
-  opportunities: customers / 4,
-  conversations: customers / 4,
-  quotes: customers / 5,
-});
-
-export const SCALES: Record<'small' | 'full', DataSet> = {
-  small: [
-    { customers: 105_000, products: 10_000, opportunities: 20_000, conversations: 8_000, quotes: 12_000 },
-    ...Array.from({ length: SMALL_ORGANIZATIONS }, () => ofCustomers(1_000)),
-    ...Array.from({ length: MIDDLE_ORGANIZATIONS }, () => ofCustomers(2_000)),
-  ],
-  full: [
-    {
-      customers: 1_000_000,
-      products: 100_000,
-      opportunities: 200_000,
-      conversations: 200_000,
-      quotes: 120_000,
-    },
-    ...Array.from({ length: SMALL_ORGANIZATIONS }, () => ofCustomers(1_000)),
-    ...Array.from({ length: MIDDLE_ORGANIZATIONS }, () => ofCustomers(10_000)),
-  ],
-};
