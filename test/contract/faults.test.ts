@@ -1,14 +1,23 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import { generateKey } from '../../src/api-keys/api-key.ts';
 import { openKeyCache } from '../../src/api-keys/cache.ts';
+import { checkDatabase, type DatabaseOptions, unprepared } from '../../src/db/index.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { countAtWork, hold } from '../support/databases.ts';
-import { ownApp, ownInstance, ownPool } from '../support/instance.ts';
+import { type Asked, ownApp, ownInstance, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { customer, product } from '../support/records.ts';
-import { useService } from '../support/service.ts';
+import { type Reply, useService } from '../support/service.ts';
+import { listen, requestBytes } from '../support/socket.ts';
 
-/** The database fails, and the service recovers without a restart. test/topologies tests that no acknowledged write is lost. */
+/**
+ * The database fails, and the service recovers without a restart; the load of one organization does not affect the others.
+ * test/topologies tests that no acknowledged write is lost.
+ */
 
 const service = useService();
 
@@ -88,20 +97,18 @@ test('requests that exceed the timeout are 503, and their statements end: nothin
   expect((await agency.get('/v1/customers')).body).toMatchObject(unchanged(existing));
 });
 
-test.each([
-  ['deadlock', '40P01'],
-  ['serialization failure', '40001'],
-  ['lock timeout', '55P03'],
-])('a write that ends in a %s, even after its retries, is 503: nothing was written', async (name, code) => {
+test('a write that ends in a deadlock, a failed serialization or a lock timeout, even after its retries, is 503: nothing was written', async () => {
   const agency = await service.agency();
   await service.query(
-    `create function fail_${code}() returns trigger language plpgsql as
-       $$ begin raise exception 'failed' using errcode = '${code}'; end $$;
-     create trigger products_fail_${code} before insert on products
-       for each row when (new.title = '${name}') execute function fail_${code}()`,
+    `create function fail() returns trigger language plpgsql as
+       $$ begin raise exception 'failed' using errcode = new.operator; end $$;
+     create trigger products_fail before insert on products
+       for each row when (new.title = 'fails') execute function fail()`,
   );
-  const written = await agency.post('/v1/catalog/products', { title: name });
-  expect([written.status, written.body]).toEqual([503, UNDONE]);
+  for (const operator of ['40P01', '40001', '55P03']) {
+    const written = await agency.post('/v1/catalog/products', { title: 'fails', operator });
+    expect([operator, written.status, written.body]).toEqual([operator, 503, UNDONE]);
+  }
 });
 
 test('a key that cannot be looked up is 503 without an unknown outcome, whatever the method', async () => {
@@ -187,4 +194,148 @@ describe('when the database cannot be reached', () => {
     await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(0);
     await expect.poll(async () => (await agency.get(`/v1/catalog/products/${id}`)).body.title).toBe('Oaxaca');
   });
+});
+
+const DEALLOCATE = unprepared('test.deallocate', () => sql<object>`deallocate all`);
+
+async function instance(options: Partial<DatabaseOptions> = {}) {
+  const own = await ownInstance(service, options);
+  const statusOf = async (...request: Parameters<typeof own.send>) => (await own.send(...request)).status;
+  return { ...own, statusOf };
+}
+
+const toolCall = (name: string, given: object = {}): Asked => ({
+  method: 'POST',
+  url: '/mcp',
+  body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: given } },
+});
+
+/** The code of an error of `/v1`, or of a tool's result. */
+const codeOf = ({ error, result }: Reply['body']): string | undefined =>
+  result ? codeOf(JSON.parse(result.content[0].text)) : error?.code;
+
+test.each([
+  ['/v1', { method: 'GET', url: '/v1/team' }],
+  ['/mcp', toolCall('listTeamMembers')],
+] as const)(
+  'an organization that sends too much over %s gets half of the connections and of the queue, and 503 for the rest, which is counted; others are served',
+  async (_api, read) => {
+    const [busy, other] = [await service.agency(), await service.agency()];
+    const { app, ask, statusOf, db, lines, metrics } = await instance({ maxWaiting: 16 });
+    const release = await lock('team_members');
+    const reads = Promise.all(Array.from({ length: 30 }, () => ask(busy, read)));
+    await expect.poll(() => db.stats()).toMatchObject({ running: 2, waiting: 8 });
+    expect(await statusOf(other, 'GET', '/v1/customers')).toBe(200);
+    expect(await statusOf(other, 'POST', '/v1/catalog/products', { title: 'Lima' })).toBe(201);
+    expect((await ask(other, toolCall('listCustomers'))).status).toBe(200);
+    await release();
+    const responses = await reads;
+    const rejected = responses.filter(({ body }) => codeOf(body) === 'SERVICE_UNAVAILABLE');
+    expect(rejected).toHaveLength(20);
+    if (read.method === 'GET')
+      for (const { status, retryAfter } of rejected) expect([status, retryAfter]).toEqual([503, '1']);
+    expect(await statusOf(busy, 'GET', '/v1/team')).toBe(200);
+
+    await app.close();
+    const logged = lines.filter(({ msg }) => msg === 'requests were rejected');
+    expect(logged).toMatchObject([{ organizationId: busy.id, reason: 'full', count: 20 }]);
+    expect(lines.filter(({ level, status }) => level >= 50 || status === 503)).toEqual([]);
+    expect(await metrics.text()).toContain('requests_rejected_total{reason="full"} 20\n');
+  },
+);
+
+test('when a client disconnects, what still waits is not begun, and its write that has begun is completed', async () => {
+  const agency = await service.agency();
+  const { id } = await customer(agency);
+  const url = `/v1/customers/${id}`;
+  const { app, db, lines } = await instance();
+  const { port } = await listen({ app });
+  const lockedRow = await hold(service.url, 'select from customers where id = $1 for update', [id]);
+  const releases = [lockedRow, await lock('team_members')];
+  const requests: Asked[] = [
+    { method: 'PATCH', url, body: { city: 'Begun' } },
+    { method: 'PATCH', url, body: { lastName: 'Waiting' } },
+    ...Array.from({ length: 4 }, () => ({ method: 'GET', url: '/v1/team' }) as const),
+  ];
+  const sockets: Socket[] = [];
+  for (const request of requests) {
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    const { method, body } = request;
+    const headers = { 'x-api-key': agency.key, ...(body && { 'Content-Type': 'application/json' }) };
+    socket.write(requestBytes(method, request.url, headers, body && JSON.stringify(body)));
+    sockets.push(socket);
+    await expect.poll(() => db.stats().running + db.stats().waiting).toBe(sockets.length);
+  }
+  expect(db.stats()).toMatchObject({ running: 2, waiting: 4 });
+  await Promise.all(sockets.map((socket) => once(socket.destroy(), 'close')));
+  for (const release of releases) await release();
+  await expect.poll(() => db.stats()).toMatchObject({ running: 0, waiting: 0 });
+  expect((await agency.get(url)).body).toMatchObject({ city: 'Begun', lastName: null });
+  await app.close();
+  expect(lines).toContainEqual(
+    expect.objectContaining({ organizationId: agency.id, reason: 'gone', count: 4 }),
+  );
+});
+
+test('while PostgreSQL is frozen, running and waiting requests get 503; afterwards all connections are new', async () => {
+  const agency = await service.agency();
+  const proxy = await startProxy(service.url);
+  const { statusOf, db, lines } = await instance({ url: proxy.url, statementTimeout: 400 });
+  onTestFinished(proxy.close);
+  // A busy machine can exceed the timeout for a while.
+  const expectSuccess = () => expect.poll(() => statusOf(agency, 'GET', '/v1/team')).toBe(200);
+  await expectSuccess();
+  lines.length = 0;
+  proxy.freeze();
+  const statuses = Array.from({ length: 40 }, () => statusOf(agency, 'GET', '/v1/team'));
+  expect(await Promise.all(statuses)).toEqual(new Array(40).fill(503));
+  await expect.poll(() => db.stats()).toMatchObject({ total: 0, idle: 0, running: 0, waiting: 0 });
+  // Running requests are logged; waiting ones are counted.
+  expect(lines.filter(({ level }) => level === 50).length).toBeLessThan(10);
+  proxy.mend();
+  await expectSuccess();
+});
+
+test('a request is repeated on another connection if the prepared statements of its connection are gone', async () => {
+  const agency = await service.agency();
+  const url = `/v1/customers/${(await customer(agency)).id}`;
+  const { db, statusOf } = await instance({ poolSize: 1 });
+  for (const [method, path, body] of [
+    ['GET', url],
+    ['GET', '/v1/customers'],
+    ['PATCH', url, { firstName: 'Eva' }],
+  ] as const) {
+    expect(await statusOf(agency, method, path, body)).toBe(200);
+    await db.for(agency.id).transaction(async ({ write }) => {
+      await write(DEALLOCATE, {});
+    });
+    expect(await statusOf(agency, method, path, body)).toBe(200);
+    expect(db.stats().total).toBe(1);
+  }
+});
+
+test('a connection that is read-only after a failover is replaced: one write is 503, and the next ones succeed', async () => {
+  const agency = await service.agency();
+  const url = `/v1/customers/${(await customer(agency)).id}`;
+  const [{ name } = {}] = await service.query<{ name: string }>('select current_database() as name');
+  const { statusOf } = await instance();
+  await service.query(`alter database ${name} set default_transaction_read_only = on`);
+  const restore = () => service.query(`alter database ${name} reset default_transaction_read_only`);
+  onTestFinished(() => void restore());
+  expect(await statusOf(agency, 'GET', url)).toBe(200);
+  await expect(checkDatabase(service.url, 60_000)).rejects.toThrow('The database can only be read.');
+  expect(await statusOf(agency, 'PATCH', url, { firstName: 'Eva' })).toBe(503);
+  await restore();
+  await checkDatabase(service.url, 60_000);
+  for (const firstName of ['Eva', 'Inés', 'Lola'])
+    expect(await statusOf(agency, 'PATCH', url, { firstName })).toBe(200);
+});
+
+test('of the lookups of unknown keys, those beyond 1,000 at once are rejected', async () => {
+  const keys = openKeyCache({ db: service.db, logger: createLogger('silent') });
+  const lookups = await Promise.allSettled(Array.from({ length: 1_500 }, () => keys.find(generateKey())));
+  const rejected = lookups.filter(({ status }) => status === 'rejected');
+  expect(rejected).toHaveLength(500);
+  for (const lookup of rejected) expect(lookup).toMatchObject({ reason: { code: 'SERVICE_UNAVAILABLE' } });
 });

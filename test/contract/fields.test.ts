@@ -114,7 +114,8 @@ const EDGES_OF: Kinds<unknown[]> = {
     if (edges) return edges;
     const full = (Number(maxLength) > 10_000 ? 'x' : ASTRAL).repeat(Number(maxLength));
     if (minLength === 3) return ['€UR', '   ', full];
-    const hostile = `'; -- "$1" \\u0041 %s {"a":1} Bogota\u0301 👩‍👩‍👧 עברית \u2028\u001f\u007f`;
+    // With as many combining marks in a row as are accepted.
+    const hostile = `'; -- "$1" \\u0041 %s {"a":1} Bogota${'\u0301'.repeat(30)} 👩‍👩‍👧 עברית \u2028\u001f\u007f`;
     const short = ASTRAL.repeat(Number(minLength));
     return [short, full, ' \t a\r\n ', 'null', hostile.slice(0, Number(maxLength))];
   },

@@ -76,6 +76,8 @@ const rows = <Row extends pg.QueryResultRow>(url: string, text: string): Promise
 
 test('an empty database gets the migrations when twenty instances start at once, and their lock is released', async () => {
   const url = await emptyDatabase();
+  // A role that has a schema of its own name would get the tables there.
+  await rows(url, `do $$ begin execute format('create schema %I', current_user); end $$`);
   await Promise.all(Array.from({ length: 20 }, () => migrateDatabase(url)));
   const applied = await rows<{ at: string }>(
     url,
@@ -118,13 +120,6 @@ test('a migration that fails is undone; the error quotes PostgreSQL, and says wh
   const notOwner = await migrateWith(asService(url), 'drop table quotes');
   expect(notOwner).toMatch(/\(42501\)\. .* with DATABASE_DIRECT_URL set to a URL of that role\.$/);
   expect(await migrateWith(url, 'select 1')).toBe('applied');
-});
-
-test('a role that has a schema of its own name gets its tables in public', async () => {
-  const url = await emptyDatabase();
-  await rows(url, `do $$ begin execute format('create schema %I', current_user); end $$`);
-  await migrateDatabase(url);
-  expect(await describeSchema(url)).toEqual(await describeSchema(migrated.ownerUrl));
 });
 
 const RECORDS = 'drizzle.__drizzle_migrations';
