@@ -110,8 +110,8 @@ export const Environment = z.object({
 
 export type Config = z.infer<typeof Environment>;
 
-/** Its message names the variables, in one line. */
-export class ConfigError extends Error {}
+/** For the operator, who sees only the message: one line that says what to do. */
+export class OperatorError extends Error {}
 
 type Variables = Record<string, string | undefined>;
 
@@ -123,7 +123,7 @@ function signOfProduction(variables: Variables): string | undefined {
   return misspelt && `${misspelt} is set, which the service does not read`;
 }
 
-/** @throws ConfigError */
+/** @throws OperatorError */
 export function readConfig(environment: Variables = process.env): Config {
   const nonEmpty = Object.entries(environment).filter(([, value]) => value !== undefined && value !== '');
   const result = Environment.safeParse(Object.fromEntries(nonEmpty));
@@ -132,5 +132,5 @@ export function readConfig(environment: Variables = process.env): Config {
   const sign = url === undefined ? signOfProduction(environment) : undefined;
   if (sign !== undefined) errors.push(`DATABASE_URL must be set, because ${sign}`);
   if (result.success && errors.length === 0) return { ...result.data, DATABASE_URL: url };
-  throw new ConfigError(`Invalid environment variables: ${errors.join('; ')}.`);
+  throw new OperatorError(`Invalid environment variables: ${errors.join('; ')}.`);
 }

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { openKeyCache } from './api-keys/cache.ts';
 import { buildApp } from './app.ts';
-import { type Config, ConfigError, readConfig } from './config.ts';
+import { type Config, OperatorError, readConfig } from './config.ts';
 import { randomBase62 } from './contract/base62.ts';
 import { buildDashboardApp } from './dashboard-app.ts';
 import {
@@ -15,7 +15,7 @@ import {
   sqlState,
   startEmbeddedPostgres,
 } from './db/index.ts';
-import { checkDataDir, DataDirError } from './files/data-dir.ts';
+import { checkDataDir } from './files/data-dir.ts';
 import { openFiles } from './files/open.ts';
 import { persistedSecret } from './files/secret.ts';
 import { greeting } from './greeting.ts';
@@ -50,7 +50,10 @@ async function startPostgres({ DATA_DIR }: Config): Promise<string> {
   };
   onClose(stopPostgres);
   const { url, ended } = await starting;
-  ended.then(() => isStopping || postgresLost.reject(new PostgresLost(directory)));
+  const log = join(directory, 'server.log');
+  const lost = `The embedded PostgreSQL ended unexpectedly, and the service ends with it. See ${log}.`;
+  // The supervisor of the service then restarts both.
+  ended.then(() => isStopping || postgresLost.reject(new OperatorError(lost)));
   return url;
 }
 
@@ -132,20 +135,10 @@ async function limiterOf({ REDIS_URL: url }: Config, logger: FastifyBaseLogger):
   return limiter;
 }
 
-/** The supervisor of the service then restarts both. */
-class PostgresLost extends Error {
-  constructor(directory: string) {
-    super(
-      `The embedded PostgreSQL ended unexpectedly, and the service ends with it. See ${join(directory, 'server.log')}.`,
-    );
-  }
-}
-
 function explain(
   error: Error & { code?: string; syscall?: string; port?: number; address?: string; path?: string },
 ): string {
-  if ([ConfigError, MigrationError, PostgresLost, DataDirError].some((known) => error instanceof known))
-    return error.message;
+  if (error instanceof OperatorError || error instanceof MigrationError) return error.message;
   if (error.syscall === 'listen') {
     return error.code === 'EADDRINUSE'
       ? `Port ${error.port} on ${error.address} is in use. Set PORT or DASHBOARD_PORT to another one.`

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Config, ConfigError, readConfig } from '../config.ts';
+import { type Config, OperatorError, readConfig } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import {
   type Database,
@@ -10,9 +10,6 @@ import {
   migrateDatabase,
   openDatabase,
 } from '../db/index.ts';
-
-/** Wrong arguments of a command. Only the message is printed. */
-export class UsageError extends Error {}
 
 /** A command may read all rows of an organization in one statement. */
 const STATEMENT_MS = 600_000;
@@ -46,7 +43,7 @@ export async function runCommand<Options>(
     const { message, code } = error as NodeJS.ErrnoException;
     const isExpected =
       String(code).startsWith('ERR_PARSE_ARGS') ||
-      [UsageError, ConfigError, ApiError, MigrationError].some((type) => error instanceof type);
+      [OperatorError, ApiError, MigrationError].some((type) => error instanceof type);
     console.error(isExpected ? message : `The command failed: ${message}`);
     process.exitCode = 1;
   }
@@ -56,7 +53,7 @@ export async function runCommand<Options>(
 async function joinDemo({ DATA_DIR }: Config): Promise<EmbeddedPostgres> {
   const directory = resolve(DATA_DIR, 'postgres');
   if (!existsSync(join(directory, 'PG_VERSION')))
-    throw new ConfigError(
+    throw new OperatorError(
       `DATABASE_URL is not set, and ${directory} is not the embedded database of a service. Set DATABASE_URL to the database of the service; its variables are not those of this shell.`,
     );
   return joinEmbeddedPostgres(directory);

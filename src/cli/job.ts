@@ -1,8 +1,8 @@
-import { readConfig } from '../config.ts';
+import { OperatorError, readConfig } from '../config.ts';
 import { openFiles } from '../files/open.ts';
 import { createLogger } from '../http/logging.ts';
 import { JOBS, runJob } from '../jobs/schedule.ts';
-import { runCommand, UsageError } from './database.ts';
+import { runCommand } from './database.ts';
 
 const stop = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
@@ -10,7 +10,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop
 function parse(): keyof typeof JOBS {
   const name = process.argv[2] ?? '';
   if (name in JOBS) return name as keyof typeof JOBS;
-  throw new UsageError(`Name a job: ${Object.keys(JOBS).join(', ')}.`);
+  throw new OperatorError(`Name a job: ${Object.keys(JOBS).join(', ')}.`);
 }
 
 await runCommand(parse, async (name, db, url) => {

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../api-keys/repository.ts';
 import { type ApiKey, ApiKeyCreate } from '../api-keys/schema.ts';
+import { OperatorError } from '../config.ts';
 import { MAX_LIMIT } from '../contract/fields.ts';
 import {
   type Database,
@@ -12,7 +13,7 @@ import {
 } from '../db/index.ts';
 import { validate } from '../http/validation.ts';
 import { checkOrganization, createOrganization, listOrganizations } from '../organizations/repository.ts';
-import { runCommand, UsageError } from './database.ts';
+import { runCommand } from './database.ts';
 
 const USAGE = `Usage: npm run keys -- <command>
 
@@ -48,13 +49,13 @@ const SECONDS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
 function seconds(option: string, text: string): number {
   const [, amount, unit] = /^(\d{1,6})([dhms])$/.exec(text) ?? [];
   if (amount === undefined)
-    throw new UsageError(`--${option} must be a number followed by d, h, m or s, such as 90d.`);
+    throw new OperatorError(`--${option} must be a number followed by d, h, m or s, such as 90d.`);
   return Number(amount) * SECONDS[unit as keyof typeof SECONDS];
 }
 
 function required(options: Options, name: keyof Options): string {
   const value = options[name];
-  if (value === undefined || value === '') throw new UsageError(`--${name} is required.\n\n${USAGE}`);
+  if (value === undefined || value === '') throw new OperatorError(`--${name} is required.\n\n${USAGE}`);
   return value;
 }
 
@@ -68,10 +69,10 @@ async function organizationIn(db: Database, options: Options, needsOpen = true):
   const found = (await organizationsIn(db)).filter(({ id, name }) => id === wanted || name === wanted);
   const [organization] = found;
   if (!organization)
-    throw new UsageError(
+    throw new OperatorError(
       `The organization ${JSON.stringify(wanted)} does not exist. \`npm run keys -- organizations\` lists them.`,
     );
-  if (found.length > 1) throw new UsageError(`${found.length} organizations have this name. Use the id.`);
+  if (found.length > 1) throw new OperatorError(`${found.length} organizations have this name. Use the id.`);
   const scope = scopeTo(db, organization.id);
   await checkOrganization(scope, needsOpen);
   return scope;
@@ -126,7 +127,7 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
       const errors = parsed.error.issues.map(({ path: [field], message }) =>
         field === 'requestsPerMinute' ? `--per-minute ${message}` : `--${String(field)} ${message}`,
       );
-      throw new UsageError(`${errors.join('; ')}.`);
+      throw new OperatorError(`${errors.join('; ')}.`);
     }
     printNewKey(await issueApiKey(await organizationIn(db, options), parsed.data));
   },
@@ -145,7 +146,7 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
 function parse() {
   const { positionals, values } = parseArgs({ allowPositionals: true, options: OPTIONS });
   const run = COMMANDS[positionals[0] ?? ''];
-  if (!run) throw new UsageError(USAGE);
+  if (!run) throw new OperatorError(USAGE);
   return { run, options: values };
 }
 

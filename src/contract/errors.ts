@@ -17,9 +17,8 @@ type Kind<Values> = {
   /** For the documents, if the message says less. */
   meaning?: string;
   message: string | ((values: Values) => string);
-  /** The values of the example in the documents. */
+  /** The values of the example in the documents. A list of values is the `details` of the body. */
   example?: Values;
-  details?: (values: Values) => readonly ErrorDetail[] | undefined;
   headers?: (values: Values) => Record<string, string>;
 };
 
@@ -90,11 +89,10 @@ const ERRORS = {
     // Repeats `details`, for people who see only the message.
     message: (invalid) => {
       if (typeof invalid === 'string') return invalid;
-      const errors = invalid.slice(0, MAX_DETAILS).map(({ path, message }) => `${path} ${message}`);
+      const errors = invalid.map(({ path, message }) => `${path} ${message}`);
       return `The request is not valid: ${errors.join('; ')}.`;
     },
     example: [{ path: 'query.limit', message: LIMIT_RULE }],
-    details: (invalid) => (typeof invalid === 'string' ? undefined : invalid.slice(0, MAX_DETAILS)),
   }),
   UNAUTHORIZED: kind<keyof typeof KEY_PROBLEMS>({
     status: 401,
@@ -147,7 +145,6 @@ const ERRORS = {
       return `A contact can belong to one customer only: ${list}.`;
     },
     example: [{ path: 'body.contacts[0]', customerId: ID }],
-    details: (taken) => (taken === 'unnamed' ? undefined : taken),
   }),
   CUSTOMER_NOT_ARCHIVED: notArchived('customer'),
   CUSTOMER_ERASED: plain(409, 'The customer was erased: nothing is left to restore.'),
@@ -270,14 +267,14 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
       ? [values?: undefined, options?: { cause?: unknown }]
       : [values: ErrorValues<Code>, options?: { cause?: unknown }]
   ) {
-    const { message, details, headers } = kindOf(code);
+    const { message, headers } = kindOf(code);
     // Without a stack, which costs more than the rest of the response. The stack of a failure is in `cause`.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(typeof message === 'string' ? message : message(values), options);
     Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
-    this.details = details?.(values);
+    this.details = Array.isArray(values) ? values : undefined;
     this.headers = headers?.(values) ?? {};
   }
 
@@ -298,7 +295,7 @@ export function documentedError(code: ErrorCode): { meaning: string; example: Er
 }
 
 export const validationFailed = (errors: readonly FieldError[]): ApiError =>
-  new ApiError('VALIDATION_FAILED', errors);
+  new ApiError('VALIDATION_FAILED', errors.slice(0, MAX_DETAILS));
 
 export const invalid = (path: string, message: string): ApiError => validationFailed([{ path, message }]);
 

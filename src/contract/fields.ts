@@ -15,11 +15,7 @@ export function hasTooManyMarks(text: string): boolean {
   return false;
 }
 
-function codePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
-}
+const codePoints = (text: string): number => [...text].length;
 
 export function addIssue(
   { issues, value }: z.core.ParsePayload,

@@ -1,9 +1,8 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { OperatorError } from '../config.ts';
 
-export class DataDirError extends Error {}
-
-/** @throws DataDirError unless 1 MiB can be written in the folder */
+/** @throws OperatorError unless 1 MiB can be written in the folder */
 export async function checkDataDir(folder: string): Promise<void> {
   const probe = join(folder, 'probe');
   try {
@@ -11,7 +10,7 @@ export async function checkDataDir(folder: string): Promise<void> {
     await writeFile(probe, Buffer.alloc(1_048_576), { flush: true });
   } catch (error) {
     const [reason] = (error as Error).message.split(',');
-    throw new DataDirError(
+    throw new OperatorError(
       `DATA_DIR, ${resolve(folder)}, cannot be written (${reason}). Free space on its disk, make it writable, or set DATA_DIR to another folder.`,
     );
   } finally {
