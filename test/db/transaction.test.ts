@@ -179,7 +179,7 @@ describe('a serialization failure', () => {
   });
 });
 
-/** With TEST_POOLER_URL the connection goes through a pooler. */
+/** With TEST_POSTGRES=pooler the connection goes through one. */
 test('a connection has the timeouts of the service, uses one process, sees the tables of public, and commits as the server says', async () => {
   // Where the value comes from: the server of the tests commits in another way than others.
   const source = "select source as commit from pg_settings where name = 'synchronous_commit'";

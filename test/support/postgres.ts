@@ -17,7 +17,7 @@ async function hasSpace(path: string): Promise<boolean> {
 
 /**
  * Starts the server of a project's test run, and creates the migrated template that every test file clones.
- * TEST_POSTGRES chooses the server: `running` or `citus`; without it, the embedded one.
+ * TEST_POSTGRES chooses the server: `container`, `pooler` or `citus`; without it, the embedded one.
  * @returns the function that ends the server
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -70,18 +70,18 @@ type Server = {
 const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
 
 function startServer(): Promise<Server> {
+  if (process.env.TEST_POSTGRES === 'pooler') return useRunning();
   if (process.env.TEST_POSTGRES === 'citus') return useCluster();
-  if (process.env.TEST_POSTGRES === 'running') return useRunning();
-  return startEmbeddedPostgres(join(tmpdir(), 'postgres'), SETTINGS);
+  return process.env.TEST_POSTGRES === 'container' ? startContainer() : startEmbedded();
 }
 
 async function useRunning(): Promise<Server> {
   const { TEST_POSTGRES_URL: url, TEST_POOLER_URL: poolerUrl } = process.env;
-  if (!url)
+  if (!url || !poolerUrl)
     throw new Error(
-      'TEST_POSTGRES=running needs TEST_POSTGRES_URL, a PostgreSQL as a superuser; with TEST_POOLER_URL, a pooler for any of its databases (test/support/pgbouncer.ini), the service connects through that.',
+      'TEST_POSTGRES=pooler needs TEST_POOLER_URL, a pooler for any database of a PostgreSQL (test/support/pgbouncer.ini), and TEST_POSTGRES_URL, the same PostgreSQL as a superuser and without the pooler.',
     );
-  return { url, ...(poolerUrl && { poolerUrl }), stop: async () => undefined };
+  return { url, poolerUrl, stop: async () => undefined };
 }
 
 const addressOf = (host: string, port: number, url: string): string =>
@@ -102,6 +102,16 @@ async function useCluster(): Promise<Server> {
     );
   const workers = nodes.rows.map(({ host, port }) => addressOf(host, port, url));
   return { url, workers, stop: async () => undefined };
+}
+
+async function startEmbedded(): Promise<Server> {
+  return startEmbeddedPostgres(join(tmpdir(), 'postgres'), SETTINGS);
+}
+
+/** Loaded on demand, because loading the library takes longer than PostgreSQL's start. */
+async function startContainer(): Promise<Server> {
+  const container = await import('./container.ts');
+  return container.startContainer(process.env.TEST_POSTGRES_IMAGE ?? 'postgres:18', SETTINGS);
 }
 
 declare module 'vitest' {
