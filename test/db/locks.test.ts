@@ -11,7 +11,7 @@ import { newId, type OrganizationScope } from '../../src/db/index.ts';
 import { eraseCustomer } from '../../src/person/erase.ts';
 import { mergeCustomer } from '../../src/person/merge.ts';
 import { useDashboard } from '../support/dashboard.ts';
-import { administer, countAtWork } from '../support/databases.ts';
+import { administer, countAtWork, hold } from '../support/databases.ts';
 import { findAllDrift, findDrift } from '../support/drift.ts';
 import { interrupted, overlap } from '../support/races.ts';
 import {
@@ -266,14 +266,7 @@ test.each(ORDERS)(
   },
 );
 
-/** Runs `work` while another transaction has locked the conversation. */
-const whileLocked = (thread: { id: string }, work: () => Promise<unknown>) =>
-  administer(service.ownerUrl, async (client) => {
-    await client.query('begin');
-    await client.query('select from conversations where id = $1 for update', [thread.id]);
-    await work();
-    await client.query('commit');
-  });
+const LOCK_THREAD = 'select from conversations where id = $1 for update';
 
 test.each(['create', 'update', 'update with If-Match', 'restore'])(
   'the %s whose customer gets a locked conversation holds neither a contact nor a customer while it waits',
@@ -283,21 +276,20 @@ test.each(['create', 'update', 'update with If-Match', 'restore'])(
     const archived = await customer(agency, body);
     await agency.delete(`/v1/customers/${archived.id}`);
     const [ana, thread] = [await customer(agency), await conversation(agency, { contact: phoneOf(1) })];
+    const update = (headers = {}) => agency.patch(`/v1/customers/${ana.id}`, body, { headers });
     const writes: Record<string, () => Promise<Reply>> = {
       create: () => agency.post('/v1/customers', body, { headers: { 'idempotency-key': 'a' } }),
-      update: () => agency.patch(`/v1/customers/${ana.id}`, body),
-      'update with If-Match': () =>
-        agency.patch(`/v1/customers/${ana.id}`, body, { headers: { 'if-match': '*' } }),
+      update: () => update(),
+      'update with If-Match': () => update({ 'if-match': '*' }),
       restore: () => dashboard.of(agency).post(`/customers/${archived.id}/restore`),
     };
-    let reply: Promise<Reply> | undefined;
-    await whileLocked(thread, async () => {
-      reply = writes[operation]?.();
-      await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
-      expect(await heldContacts(agency)).toBe(0);
-      const free = 'select from customers where organization_id = $1 for no key update skip locked';
-      expect(await service.query(free, [agency.id])).toHaveLength(2);
-    });
+    const release = await hold(service.ownerUrl, LOCK_THREAD, [thread.id]);
+    const reply = writes[operation]?.();
+    await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
+    expect(await heldContacts(agency)).toBe(0);
+    const free = 'select from customers where organization_id = $1 for no key update skip locked';
+    expect(await service.query(free, [agency.id])).toHaveLength(2);
+    await release();
     expect((await reply)?.status).toBeLessThan(300);
     expect(await findAllDrift(service, agency)).toEqual([]);
   },
@@ -307,20 +299,19 @@ test('a merge that meets a locked conversation of a contact begins again', async
   const agency = await service.agency();
   const [ana, eva] = [await customer(agency, { contacts: [whatsapp(1)] }), await customer(agency)];
   await agency.delete(`/v1/customers/${ana.id}`);
-  const thread = { id: randomUUID() };
-  let isLocked: Promise<void> | undefined;
+  const id = randomUUID();
+  let released: Promise<void> | undefined;
   const { scope, ran } = interrupted(agency.scope, 'customers.merge', async () => {
-    await conversation(agency, { contact: phoneOf(1) }, thread.id);
+    await conversation(agency, { contact: phoneOf(1) }, id);
+    const release = await hold(service.ownerUrl, LOCK_THREAD, [id]);
     const isWaiting = () => ran.filter((name) => name === 'customers.merge').length;
-    await new Promise<void>((locked) => {
-      isLocked = whileLocked(thread, async () => {
-        locked();
-        await expect.poll(isWaiting).toBe(2);
-      });
-    });
+    released = expect
+      .poll(isWaiting)
+      .toBe(2)
+      .then(() => release());
   });
   await mergeCustomer(scope, eva.id, { from: ana.id });
-  await isLocked;
+  await released;
   expect(await findAllDrift(service, agency)).toEqual([]);
 });
 
