@@ -24,7 +24,7 @@ const text = (content: string, createdAt?: string) => ({
 test('the story of a conversation: the dashboard writes it, an integration lists it and reads its transcript', async () => {
   const agency = await service.agency();
   // Paths of the dashboard, below /dashboard/v1/organizations/{organizationId}.
-  const { get, put, patch } = dashboard.of(agency);
+  const { put } = dashboard.of(agency);
   const putMessage = (thread: string, content: string, createdAt: string) =>
     put(`/conversations/${thread}/messages/${randomUUID()}`, text(content, createdAt));
 
@@ -33,8 +33,6 @@ test('the story of a conversation: the dashboard writes it, an integration lists
   const own = { contactName: 'Ana', activityState: 'waiting_for_agency' };
   expect((await put(`/conversations/${id}`, { ...CHAT, ...own })).status).toBe(201);
   await putMessage(id, '¿Tienen lugar en Oaxaca?', '2026-11-20T10:00:00Z');
-  const patched = await patch(`/conversations/${id}`, { contactName: 'Ana' });
-  expect(patched.body).toEqual((await get(`/conversations/${id}`)).body);
   const none = { customerId: null, customerName: null, controlledBy: null, language: null };
   const conversation = { id, ...CHAT, ...own, ...none, lastMessageAt: '2026-11-20T10:00:00.000Z' };
   expect((await agency.get('/v1/conversations')).body).toMatchObject({
@@ -44,10 +42,7 @@ test('the story of a conversation: the dashboard writes it, an integration lists
 
   // Rotation: a new thread continues the conversation. The list shows the newest thread, the transcript joins both.
   const next = randomUUID();
-  const continued = await put(`/conversations/${next}`, { ...CHAT, rotatedFrom: id });
-  const read = await get(`/conversations/${next}`);
-  expect(read.body.lastMessage).toMatchObject({ content: expect.any(String) });
-  expect([continued.status, continued.body]).toEqual([201, read.body]);
+  expect((await put(`/conversations/${next}`, { ...CHAT, rotatedFrom: id })).status).toBe(201);
   await putMessage(next, 'Sí, del 1 al 3', '2026-11-21T09:00:00Z');
   const rotated = { ...conversation, id: next, lastMessageAt: '2026-11-21T09:00:00.000Z' };
   const messages = [

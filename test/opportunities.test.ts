@@ -47,15 +47,11 @@ test('the story of an opportunity: the dashboard writes it, an integration reads
   const changed = { ...read.body, temperature: 'hot', destination: null, updatedAt: expect.any(String) };
   expect((await agency.get(`/v1/opportunities/${id}`)).body).toEqual(changed);
 
-  // A reference to a record of another organization is rejected.
-  const { id: customerId } = await customer(await service.agency());
-  expect(await patch(`/opportunities/${id}`, { customerId })).toMatchObject(rejected('body.customerId'));
-
   // Archive: the opportunity is gone.
   const archived = { status: 200, body: { id, archivedAt: expect.any(String) } };
   expect(await archive(`/opportunities/${id}`)).toMatchObject(archived);
   expect(await agency.get(`/v1/opportunities/${id}`)).toMatchObject(failed(404, 'OPPORTUNITY_NOT_FOUND'));
-  expect((await agency.get('/v1/opportunities')).body).toMatchObject({ data: [], pagination: { total: 0 } });
+  expect((await agency.get('/v1/opportunities')).body.pagination.total).toBe(0);
 });
 
 test('a reference is to an active record, or stays as it is; its name is shown when it is archived too', async () => {
@@ -88,24 +84,21 @@ test('a reference is to an active record, or stays as it is; its name is shown w
   }
 });
 
-test('the key of a pipeline stage, and the account of a team member, is unique among active ones; a key cannot be changed', async () => {
-  const { put, patch, post, delete: archive } = dashboard.of(await service.agency());
-  const account = { name: 'Lucía', email: 'lucia@example.com' };
-  for (const [path, body, code] of [
-    ['/pipeline-stages', { name: 'Ganado', key: 'won' }, 'PIPELINE_STAGE_KEY_TAKEN'],
-    ['/team-members', { ...account, userId: 'user_81' }, 'TEAM_MEMBER_USER_TAKEN'],
+test('an archived pipeline stage or team member leaves its key or account to others; a key cannot be changed, and a member has no role and is assignable unless sent otherwise', async () => {
+  const { put, patch, delete: archive } = dashboard.of(await service.agency());
+  const account = { name: 'Lucía', email: 'lucia@example.com', userId: 'user_81' };
+  for (const [path, body, preset] of [
+    ['/pipeline-stages', { name: 'Ganado', key: 'won' }, { position: 0 }],
+    ['/team-members', account, { roles: [], isAssignable: true }],
   ] as const) {
     const [one, other] = [`${path}/${randomUUID()}`, `${path}/${randomUUID()}`];
-    const taken = failed(409, code);
-    await put(one, body);
-    expect(await put(other, body)).toMatchObject(taken);
+    expect((await put(one, body)).body).toMatchObject({ ...body, ...preset });
+    expect((await put(other, body)).status).toBe(409);
     await archive(one);
     expect((await put(other, body)).status).toBe(201);
-    expect(await put(one, body)).toMatchObject(taken);
-    expect(await post(`${one}/restore`)).toMatchObject(taken);
   }
   const stage = `/pipeline-stages/${randomUUID()}`;
-  expect((await put(stage, { name: 'Nuevo', key: 'new' })).body).toMatchObject({ position: 0 });
+  await put(stage, { name: 'Nuevo', key: 'new' });
   const fixed = rejected(['body.key', 'cannot be changed after it was first set']);
   for (const write of [put, patch])
     expect(await write(stage, { name: 'Nuevo', key: 'old' })).toMatchObject(fixed);

@@ -5,7 +5,7 @@ import { useDashboard } from './support/dashboard.ts';
 import { findAllDrift } from './support/drift.ts';
 import { failed, rejected } from './support/faults.ts';
 import { overlap } from './support/races.ts';
-import { attachment, customer, opportunity, quote } from './support/records.ts';
+import { customer, opportunity, quote } from './support/records.ts';
 import { idsOf } from './support/service.ts';
 
 const { service, dashboard } = useDashboard();
@@ -46,18 +46,11 @@ test('the story of a quote: the dashboard writes it, an integration reads it, un
     pagination: { limit: 25, offset: 0, total: 1 },
   });
 
-  // Attachments: each has a signed, short-lived download URL.
-  const { stored } = await attachment(agency, service.storage, id, { fileName: 'itinerario.pdf' });
-  const url = expect.stringMatching(/^http:.*\/files\//);
-  expect((await agency.get(`/v1/quotes/${id}/attachments`)).body).toMatchObject({
-    data: [{ id: stored.id, fileName: 'itinerario.pdf', kind: 'itinerary', sizeBytes: 2_000, url }],
-  });
-
   // Archive: the quote is gone, with its attachments.
   const archived = { status: 200, body: { id, archivedAt: expect.any(String) } };
   expect(await archive(`/quotes/${id}`)).toMatchObject(archived);
   expect(await agency.get(`/v1/quotes/${id}/attachments`)).toMatchObject(failed(404, 'QUOTE_NOT_FOUND'));
-  expect((await agency.get('/v1/quotes')).body).toMatchObject({ data: [], pagination: { total: 0 } });
+  expect((await agency.get('/v1/quotes')).body.pagination.total).toBe(0);
 });
 
 test('a quote can be created with the token of an existing public link; the token finds it, and cannot be changed', async () => {
