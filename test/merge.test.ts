@@ -170,13 +170,13 @@ test.each([
   },
 );
 
-test.each(['into', 'from'] as const)(
+test.each(['into', 'from'])(
   'merged customers are exported and erased as one person, by the id of %s',
   async (name) => {
     const agency = await service.agency();
     const call = dashboard.of(agency);
     const into = await customer(agency, { firstName: 'Olvidada', summary: 'olvidada' });
-    const from = await customer(agency, { firstName: 'olvidada', city: 'olvidada', tags: ['olvidada'] });
+    const from = await customer(agency, { city: 'olvidada', tags: ['olvidada'] });
     const lead = await opportunity(agency, { customerId: from.id, title: 'olvidada' });
     await merge(agency, into, from);
     const [{ id }, other] = name === 'into' ? [into, from] : [from, into];
@@ -185,15 +185,12 @@ test.each(['into', 'from'] as const)(
       mergedCustomers: [{ id: other.id }],
       opportunities: [{ id: lead.id, title: 'olvidada' }],
     });
-
-    const erased = await call.post(`/customers/${id}/erase`);
-    expect(erased).toMatchObject({ status: 200, body: { erased: { contacts: 2, opportunities: 1 } } });
+    const { erased } = (await call.post(`/customers/${id}/erase`)).body;
+    expect(erased).toMatchObject({ contacts: 2, opportunities: 1 });
     expect(JSON.stringify(await dashboard.stored(agency)).toLowerCase()).not.toContain('olvidada');
     for (const each of [into, from]) {
-      const path = `/customers/${each.id}`;
-      expect((await call.get(path)).body).toMatchObject({ erasedAt: expect.any(String) });
-      const again = { id: each.id, erased: erased.body.erased };
-      expect((await call.post(`${path}/erase`)).body).toMatchObject(again);
+      expect((await call.get(`/customers/${each.id}`)).body.erasedAt).not.toBeNull();
+      expect((await call.post(`/customers/${each.id}/erase`)).body).toMatchObject({ id: each.id, erased });
     }
     expect(await findDrift(service, agency)).toEqual([]);
   },

@@ -14,7 +14,6 @@ const [keyQuery = '', recordQuery = ''] = all(/^```sql\n([\s\S]*?)^```$/gm);
 
 test('by docs/operating.md, the id of a request, or its time and the start of its key, lead to its log line, key and record', async () => {
   const agency = await service.agency();
-  await (await service.agency()).get('/v1/customers');
   const headers = { 'x-request-id': 'the-reported-request' };
   const created = await agency.post('/v1/catalog/products', { title: 'x' }, { headers });
   const grep = (text: string) => lines.filter((line) => line.includes(text)).map((line) => JSON.parse(line));

@@ -88,7 +88,7 @@ test.each(['product', 'customer'] as const)(
 
 const MESSAGE = { direction: 'inbound', messageType: 'text' };
 
-test.each(['x', ...ALPHABETS])('a message of %j has at most the documented bytes', async (character) => {
+test.each(ALPHABETS)('a message of %j has at most the documented bytes', async (character) => {
   const agency = await service.agency();
   const { id } = await conversation(agency, { channel: 'web' });
   const url = `/conversations/${id}/messages`;
@@ -98,10 +98,9 @@ test.each(['x', ...ALPHABETS])('a message of %j has at most the documented bytes
   expect((await put(one, { ...MESSAGE, content })).status).toBe(201);
   const longer = { ...MESSAGE, content: `${content}x` };
   const data = [{ ...MESSAGE, content: 'x' }, longer].map((message) => ({ id: newId(), ...message }));
-  const isCounted = (path: RegExp) =>
-    character === 'x' ? { status: 400 } : tooLarge(MAX_BYTES.message, path);
-  expect(await put(one, longer)).toMatchObject(isCounted(/^body\.content$/));
-  expect(await post(url, { data })).toMatchObject(isCounted(/^body\.data\[1\]\.content$/));
+  expect(await put(one, longer)).toMatchObject(tooLarge(MAX_BYTES.message, /^body\.content$/));
+  const inData = tooLarge(MAX_BYTES.message, /^body\.data\[1\]\.content$/);
+  expect(await post(url, { data })).toMatchObject(inData);
   expect((await agency.get(`/v1${url}`)).body.data).toMatchObject([{ content }]);
 });
 
