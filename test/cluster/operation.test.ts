@@ -11,8 +11,7 @@ import {
   TOKEN,
   temporaryFolder,
 } from '../topologies/instance.ts';
-import { compare, failures } from '../topologies/ledger.ts';
-import { startTraffic } from '../topologies/traffic.ts';
+import { compare, failures, startTraffic } from '../topologies/ledger.ts';
 
 /** What operators do to a cluster, and its failures, while the service runs as a process. */
 

@@ -6,8 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { migrateDatabase, startEmbeddedPostgres } from '../../src/db/index.ts';
 import { administer, asService, serviceRole } from '../support/databases.ts';
 import { clientOf, openAgency, openInstance, type Send, TOKEN, temporaryFolder } from './instance.ts';
-import { compare, failures } from './ledger.ts';
-import { startTraffic } from './traffic.ts';
+import { compare, failures, startTraffic } from './ledger.ts';
 
 const ROUNDS = 10;
 const SIZE = 2 * 1024 * 1024;

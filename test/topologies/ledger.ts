@@ -17,14 +17,12 @@ type Written = {
   archived: 'no' | 'unknown' | 'yes';
 };
 
-export type Ledger = {
+type Ledger = {
   customers: Written[];
   acknowledged: number;
   /** By status: 0 is a connection that broke. */
   statuses: Map<number, number>;
 };
-
-export const openLedger = (): Ledger => ({ customers: [], acknowledged: 0, statuses: new Map() });
 
 /** Statuses other than success, with their number. */
 export const failures = ({ statuses }: Ledger): [number, number][] =>
@@ -33,7 +31,7 @@ export const failures = ({ statuses }: Ledger): [number, number][] =>
 let clients = 0;
 
 /** Creates, changes, reads and archives customers until the signal. */
-export async function writeUntil(stop: AbortSignal, send: Send, ledger: Ledger): Promise<void> {
+async function writeUntil(stop: AbortSignal, send: Send, ledger: Ledger): Promise<void> {
   clients += 1;
   const client = clients;
   const request: Send = async (method, path, body) => {
@@ -72,6 +70,27 @@ export async function writeUntil(stop: AbortSignal, send: Send, ledger: Ledger):
     const { status } = await request('DELETE', path);
     written.archived = status === 200 || status === 204 ? 'yes' : 'unknown';
   }
+}
+
+/** Clients that write until `stop` is called. */
+export function startTraffic(port: number, key: string, clients: number) {
+  const stop = new AbortController();
+  const ledger: Ledger = { customers: [], acknowledged: 0, statuses: new Map() };
+  const send = clientOf(port, { 'x-api-key': key });
+  const writing = Array.from({ length: clients }, () => writeUntil(stop.signal, send, ledger));
+  return {
+    ledger,
+    requests: () => [...ledger.statuses.values()].reduce((sum, count) => sum + count, 0),
+    /** Resolves after so many more acknowledged writes: the service works again. */
+    progress: async (writes: number) => {
+      const goal = ledger.acknowledged + writes;
+      while (ledger.acknowledged < goal) await pause(10);
+    },
+    stop: async () => {
+      stop.abort();
+      await Promise.all(writing);
+    },
+  };
 }
 
 type Stored = { id: string; name: string; archived: boolean; contacts: string[]; total: number };

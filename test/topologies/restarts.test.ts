@@ -1,9 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { ownDatabase } from '../support/databases.ts';
 import { type Instance, openAgency, openInstance, temporaryFolder } from './instance.ts';
-import { compare, failures } from './ledger.ts';
+import { compare, failures, startTraffic } from './ledger.ts';
 import { startFront } from './nginx.ts';
-import { startTraffic } from './traffic.ts';
 
 const RESTARTS = 10;
 const REQUESTS = 30_000;

@@ -1,9 +1,13 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { MAIN, startProcess } from '../support/process.ts';
 import { conversation, customer, message, product } from '../support/records.ts';
 import { useService } from '../support/service.ts';
 import { ATTACKS, type Attack, connectAll, get, post } from './attacks.ts';
-import { boundMemory } from './bounded.ts';
 import { startClients } from './clients.ts';
 import { openAgency, openInstance, TOKEN, temporaryFolder } from './instance.ts';
 import { startFront } from './nginx.ts';
@@ -110,6 +114,33 @@ const LARGEST: [string, request: (agency: Large) => string, Reading][] = [
     'slowly',
   ],
 ];
+
+const ROOT = '/sys/fs/cgroup';
+/** The files differ between the two versions of control groups. */
+const VERSION = existsSync(join(ROOT, 'memory'))
+  ? { root: join(ROOT, 'memory'), limit: 'memory.limit_in_bytes', peak: 'memory.max_usage_in_bytes' }
+  : { root: ROOT, limit: 'memory.max', peak: 'memory.peak' };
+
+const INTO_GROUP = 'echo $$ >"$GROUP/cgroup.procs" && exec "$0" "$@"';
+
+/** A control group with so much memory, for processes of the service: Linux, as root. It is removed with the test. */
+async function boundMemory(bytes: number) {
+  const group = join(VERSION.root, `crm-${randomUUID()}`);
+  await mkdir(group);
+  // A process that was just killed leaves the group a little later.
+  onTestFinished(() => vi.waitFor(() => rmdir(group), { timeout: 60_000 }));
+  await writeFile(join(group, VERSION.limit), String(bytes));
+  return {
+    start: (environment: Record<string, string>) =>
+      startProcess(
+        { ...environment, GROUP: group, NODE_OPTIONS: '--max-semi-space-size=16' },
+        ['-c', INTO_GROUP, process.execPath, MAIN],
+        'sh',
+      ),
+    /** In MiB. */
+    peak: async () => Math.round(Number(await readFile(join(group, VERSION.peak), 'utf8')) / 1024 / 1024),
+  };
+}
 
 describe(`in ${LIMIT_MIB} MiB, well-behaved clients of another agency notice nothing of`, () => {
   test.each([
