@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { ApiError, type ErrorValues } from '../contract/errors.ts';
+import { ApiError } from '../contract/errors.ts';
 import { type ResourceName, resourceNames } from '../contract/resources.ts';
 import { type Database, type OrganizationScope, scopeTo } from '../db/index.ts';
 import { callerOf } from '../http/caller.ts';
@@ -25,9 +25,6 @@ export type Needs = {
   access?: 'read' | 'create' | 'write';
   resource?: ResourceName;
 };
-
-const unauthorized = (problem: ErrorValues<'UNAUTHORIZED'>): ApiError =>
-  new ApiError('UNAUTHORIZED', problem);
 
 const ACCESS_ERRORS = { read: 'KEY_READ_ONLY', create: 'KEY_CREATE_ONLY' } as const;
 
@@ -68,11 +65,11 @@ export function authenticate(app: FastifyInstance, { db, keys }: { db: Database;
         request.apiKey = key;
         request.scope = scopeTo(db, key.organizationId, callerOf(reply));
       }
-      done(key ? undefined : unauthorized('notActive'));
+      done(key ? undefined : new ApiError('UNAUTHORIZED', 'notActive'));
     };
     const presented = presentedKey(request.raw.rawHeaders);
-    if (presented === undefined) return done(unauthorized('noKey'));
-    if (!isWellFormedKey(presented)) return done(unauthorized('incomplete'));
+    if (presented === undefined) return done(new ApiError('UNAUTHORIZED', 'noKey'));
+    if (!isWellFormedKey(presented)) return done(new ApiError('UNAUTHORIZED', 'incomplete'));
     const found = keys.find(presented);
     if (found instanceof Promise) found.then(enter, (error) => done(beforeWrites(error) as Error));
     else enter(found);

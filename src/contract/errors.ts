@@ -238,14 +238,11 @@ export type NotFoundCode = {
   [Code in ErrorCode]: (typeof ERRORS)[Code] extends ReturnType<typeof notFound> ? Code : never;
 }[ErrorCode];
 
-/** Codes of a restore. */
-type NotArchivedCode = Extract<ErrorCode, `${string}_NOT_ARCHIVED`>;
+/** The code of a restore. */
+export const notArchivedCode = (code: NotFoundCode) =>
+  code.replace(/_NOT_FOUND$/, '_NOT_ARCHIVED') as Extract<ErrorCode, `${string}_NOT_ARCHIVED`>;
 
-export const notArchivedCode = (code: NotFoundCode): NotArchivedCode =>
-  code.replace(/_NOT_FOUND$/, '_NOT_ARCHIVED') as NotArchivedCode;
-
-export type ErrorValues<Code extends ErrorCode> =
-  (typeof ERRORS)[Code] extends Kind<infer Values> ? Values : never;
+type ErrorValues<Code extends ErrorCode> = (typeof ERRORS)[Code] extends Kind<infer Values> ? Values : never;
 
 export type ErrorBody = { error: { code: ErrorCode; message: string; details?: readonly ErrorDetail[] } };
 
