@@ -3,10 +3,8 @@ import { issueApiKey } from '../src/api-keys/repository.ts';
 import { parseJson } from '../src/db/index.ts';
 import { declaredCodes, INTERNAL, operationsOf } from './support/contract.ts';
 import { useDashboard } from './support/dashboard.ts';
-import { countAtWork, hold } from './support/databases.ts';
-import { findDrift } from './support/drift.ts';
 import { BELOW, populate } from './support/operations.ts';
-import { attachment, customer, opportunity, quote } from './support/records.ts';
+import { attachment, customer, quote } from './support/records.ts';
 
 /** An organization can be closed. For 30 days its records can be read, and it can be reopened; then it is purged: test/jobs/purge-organizations.test.ts. */
 
@@ -67,22 +65,6 @@ test('the name of a closed organization is free, and no key is issued for it', a
   // A key that is in the table all the same gives no access.
   const { key } = parseJson(await issueApiKey(agency.scope, { name: 'by hand' }));
   expect(await statusWith(key)).toBe(401);
-});
-
-test('a write that runs during the closing is finished, and the closing does not wait for it; the next write is rejected', async () => {
-  const agency = await service.agency();
-  const { id } = await opportunity(agency);
-  const locked = 'select from opportunities where organization_id = $1 and id = $2 for update';
-  const release = await hold(service.ownerUrl, locked, [agency.id, id]);
-  const call = dashboard.of(agency);
-  const put = call.put(`/opportunities/${id}`, { salesStage: 'won' });
-  await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
-  expect((await close(agency)).status).toBe(200);
-  await release();
-  expect((await put).status).toBe(200);
-  expect((await call.get(`/opportunities/${id}`)).body.salesStage).toBe('won');
-  expect((await call.delete(`/opportunities/${id}`)).body).toEqual(CLOSED);
-  expect(await findDrift(service, agency)).toEqual([]);
 });
 
 test('reopened within 30 days, an organization has every record and key again', async () => {

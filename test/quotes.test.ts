@@ -89,16 +89,13 @@ test('a quote can be created with the token of an existing public link; the toke
   expect((await dashboard.get(page)).body.error.code).toBe('QUOTE_NOT_FOUND');
 });
 
-test('an opening without a timestamp is of now, an earlier one comes first, and none can be more than 24 hours ahead', async () => {
+test('an earlier opening comes first, and none can be more than 24 hours ahead', async () => {
   const agency = await service.agency();
   const { id } = await quote(agency, { status: 'published' });
-  const json = { headers: { 'content-type': 'application/json' } };
-  const open = (body?: object) => dashboard.of(agency).post(`/quotes/${id}/opens`, body, json);
-  const first = (await open()).body;
-  const now = first.lastOpenedAt;
-  expect(first).toMatchObject({ openCount: 1, firstOpenedAt: now });
+  const open = (body: object) => dashboard.of(agency).post(`/quotes/${id}/opens`, body);
+  const { lastOpenedAt } = (await open({})).body;
   const openedAt = '2026-11-20T10:00:00.000Z';
-  const second = { openCount: 2, firstOpenedAt: openedAt, lastOpenedAt: now };
+  const second = { openCount: 2, firstOpenedAt: openedAt, lastOpenedAt };
   expect((await open({ openedAt })).body).toMatchObject(second);
   const ahead = { openedAt: new Date(Date.now() + 25 * 3_600_000).toISOString() };
   const error = rejected(['body.openedAt', 'must be at most 24 hours in the future']);
