@@ -22,7 +22,7 @@ function nextOf({ link }: Record<string, string | undefined>): string | undefine
 /** The field that a list is ordered by; those of archived records, by that date. */
 function orderOf(name: string): [field: string, direction: 1 | -1] {
   if (name.endsWith('?archived=true')) return ['archivedAt', -1];
-  const [column, direction] = LISTS[name.replace(BELOW, '/v1')]?.order ?? ['created_at', 'asc'];
+  const [column, direction] = LISTS[name.replace(BELOW, '/v1')]?.order ?? ['updated_at'];
   const field = column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
   return [field, direction === 'asc' ? 1 : -1];
 }

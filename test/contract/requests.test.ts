@@ -139,36 +139,10 @@ describe('every parameter accepts what its document allows, rejects everything e
   });
 });
 
-describe('all validation errors are reported at once', () => {
-  test('errors of contacts and of other fields of a body', async () => {
-    const contacts = [
-      { identifierType: 'fax', identifierValue: '' },
-      { identifierType: 'telefono', identifierValue: '@' },
-    ];
-    const tags = Array(101).fill('x');
-    const { status, body } = await agency.post('/v1/customers', { firstName: 5, tags, contacts });
-    const types = 'whatsapp, instagram, messenger, email, telefono, web';
-    const errors = invalid(
-      ['body.contacts[0].identifierType', `must be one of ${types}`],
-      ['body.contacts[0].identifierValue', 'must have at least 1 character'],
-      ['body.contacts[1].identifierValue', 'must be a telephone number in E.164, such as +5215512345678'],
-      ['body.firstName', 'must be a string'],
-      ['body.tags', 'must have at most 100 entries'],
-    );
-    expect([status, body]).toEqual([400, errors]);
-  });
-
-  test('at most twenty errors, of the query too', async () => {
-    const variants = Array.from({ length: 50 }, () => ({ status: 'x', currency: '' }));
-    const { body } = await agency.post('/v1/catalog/products', { variants });
-    expect([body.error.details.length, body.error.message.split('; ').length]).toEqual([20, 20]);
-    const ofQuery = (await agency.get('/v1/customers?limit=0&offset=-1&tag=')).body.error.details;
-    expect(ofQuery.map(({ path }: { path: string }) => path).sort()).toEqual([
-      'query.limit',
-      'query.offset',
-      'query.tag',
-    ]);
-  });
+test('at most twenty errors are reported at once', async () => {
+  const variants = Array.from({ length: 50 }, () => ({ status: 'x', currency: '' }));
+  const { body } = await agency.post('/v1/catalog/products', { variants });
+  expect([body.error.details.length, body.error.message.split('; ').length]).toEqual([20, 20]);
 });
 
 describe('unknown names are ignored and reported', () => {
@@ -240,13 +214,9 @@ describe('unknown names are ignored and reported', () => {
   });
 
   test('strict handling accepts a record as it was read, and reports the fields without effect', async () => {
-    const own = await service.agency();
-    const { body: read } = await own.post('/v1/customers', { contacts: [contact()], firstName: 'Ana' });
-    const added = { ...read, contacts: [...read.contacts, contact()] };
-    const { status, headers, body } = await own.patch(`/v1/customers/${read.id}`, added, strictly);
-    expect([status, headers['preference-applied']]).toEqual([200, 'handling=strict']);
-    expect(body.contacts).toHaveLength(2);
-    expect(body.contacts[0]).toEqual(read.contacts[0]);
+    const { body: read } = await agency.post('/v1/customers', { contacts: [contact()], firstName: 'Ana' });
+    const { status, headers, body } = await agency.patch(`/v1/customers/${read.id}`, read, strictly);
+    expect([status, headers['preference-applied'], body]).toEqual([200, 'handling=strict', read]);
     const ofContact = ['displayName', 'id', 'phoneNumber'].map((name) => `contacts[0].${name}`);
     expect(headers['x-ignored-parameters']?.split(', ').sort()).toEqual(
       [...ofContact, 'createdAt', 'displayName', 'id', 'updatedAt'].map((name) => `body.${name}`),

@@ -371,7 +371,8 @@ export type List = {
   creates: string;
   /** The schema of that operation's body. */
   written: string;
-  order: readonly [column: string, direction: 'asc' | 'desc nulls last'];
+  /** The column that it is ordered by: `updated_at` without it. */
+  order?: readonly [column: string, direction: 'asc' | 'desc nulls last'];
   /** The operation that archives a record, if there is one. */
   archive?: string;
   /** The dashboard's functions for the same records. */
@@ -405,8 +406,6 @@ const DASHBOARD_FILTERS: Record<string, Record<string, Filter>> = {
   '/conversations': { controlledBy: { values: ['Agent', 'Lucía'], loaded: 'agent' } },
 };
 
-const NEWEST = ['updated_at', 'desc nulls last'] as const;
-
 /** Every list of /v1 that has pages. The rest of `List` follows from the documents. */
 const LISTED: Record<string, Omit<List, 'dates' | 'creates' | 'written' | 'archive'>> = {
   'GET /v1/catalog/products': {
@@ -414,7 +413,6 @@ const LISTED: Record<string, Omit<List, 'dates' | 'creates' | 'written' | 'archi
     read: listCatalogProducts,
     record: { list: listCatalogProductRecords, archive: archiveCatalogProduct },
     make: product,
-    order: NEWEST,
     filters: {
       budgetTier: { values: ['mid', 'premium'], loaded: 'mid' },
       destination: {
@@ -433,7 +431,6 @@ const LISTED: Record<string, Omit<List, 'dates' | 'creates' | 'written' | 'archi
     read: listCustomers,
     record: { list: listCustomerRecords, archive: archiveCustomer },
     make: customer,
-    order: NEWEST,
     filters: {
       tag: {
         field: 'tags',
@@ -448,7 +445,6 @@ const LISTED: Record<string, Omit<List, 'dates' | 'creates' | 'written' | 'archi
     read: listOpportunities,
     record: opportunityRecord,
     make: opportunity,
-    order: NEWEST,
     filters: {
       customerId: ofCustomer,
       salesStage: { values: ['Qualified', 'Won'], loaded: 'qualified' },
@@ -476,7 +472,6 @@ const LISTED: Record<string, Omit<List, 'dates' | 'creates' | 'written' | 'archi
     read: listQuotes,
     record: quoteRecord,
     make: quote,
-    order: NEWEST,
     filters: {
       customerId: { ...ofCustomer, isDerived: true },
       opened: { field: 'openCount', values: [2, 0], sent: 'true', loaded: 'true' },
