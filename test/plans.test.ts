@@ -1,13 +1,11 @@
 import pg, { type QueryConfig } from 'pg';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { productStatements, purgeCatalogProducts } from '../src/catalog/repository.ts';
+import { purgeCatalogProducts } from '../src/catalog/repository.ts';
 import { reportDelivery } from '../src/conversations/messages.repository.ts';
 import { listConversationRecords } from '../src/conversations/repository.ts';
 import { getTranscript } from '../src/conversations/transcripts.repository.ts';
-import { customerStatements } from '../src/customers/repository.ts';
 import { allStatements, type OrganizationScope, sweepKeys } from '../src/db/index.ts';
 import type { FileLinks } from '../src/files/links.ts';
-import { getOpportunity } from '../src/opportunities/repository.ts';
 import { eraseCustomer } from '../src/person/erase.ts';
 import { exportCustomer } from '../src/person/export.ts';
 import { mergeCustomer } from '../src/person/merge.ts';
@@ -94,9 +92,6 @@ const READS: Record<string, Read> = {
       .filter(([operation]) => operation.endsWith('archived=true'))
       .map(([operation, { read }]) => [operation, (scope: OrganizationScope) => read(scope, page)]),
   ),
-  getCatalogProduct: (scope) => productStatements.get(scope, recordId('product', AGENCY, 5)),
-  getCustomer: (scope) => customerStatements.get(scope, customerId),
-  getOpportunity: (scope) => getOpportunity(scope, recordId('opportunity', AGENCY, 5)),
   getConversationTranscript: (scope) => getTranscript(scope, thread, { limit: 50 }),
   'getConversationTranscript after': (scope) =>
     getTranscript(scope, thread, { limit: 50, after: '2024-01-01' }),

@@ -53,22 +53,26 @@ test('every other response has nosniff and a request id; a document may be cache
 test('no read repeats more of its request than fits into 8 KiB of headers', async () => {
   const agency = await service.agency();
   const world = { service, dashboard, agency };
-  for (let index = 0; index < 3; index += 1) await populate(world, 'Oaxaca', index);
-  const has = await populate(world, 'Oaxaca', 3);
+  await populate(world, 'Oaxaca', 0);
+  const has = await populate(world, 'Oaxaca', 1);
   const names = Array.from({ length: 30 }, (_, index) => `${'ñ('.repeat(80)}${index}=1`).join('&');
+  const longHost = `${'x'.repeat(6_000)}.test`;
   const links: string[] = [];
   for (const { name, operation } of DOCUMENTED.filter(({ method }) => method === 'GET')) {
     const isPaged = operation.parameters?.some((parameter) => parameter.name === 'limit');
-    for (const large of [`x=${'('.repeat(5_600)}`, names, `${'0'.repeat(5_000)}=1`])
-      for (const host of ['localhost', `${'x'.repeat(6_000)}.test`]) {
-        const sent = await requestOf(name, has);
-        const path = `${sent.path}${sent.path.includes('?') ? '&' : '?'}${isPaged ? 'limit=1&' : ''}${large}`;
-        const response = await send(world, { ...sent, path }, { host });
-        expect(response.status, name).toBe(200);
-        if (host === 'localhost') links.push(response.headers.link ?? '');
-      }
+    for (const [large, host] of [
+      [`x=${'('.repeat(5_600)}`, 'localhost'],
+      [`${'0'.repeat(5_000)}=1`, longHost],
+      [names, longHost],
+    ]) {
+      const sent = await requestOf(name, has);
+      const path = `${sent.path}${sent.path.includes('?') ? '&' : '?'}${isPaged ? 'limit=1&' : ''}${large}`;
+      const response = await send(world, { ...sent, path }, { host: String(host) });
+      expect(response.status, name).toBe(200);
+      if (host === 'localhost') links.push(response.headers.link ?? '');
+    }
   }
-  expect(links.filter((link) => link !== '').length).toBeGreaterThan(20);
+  expect(links.filter((link) => link !== '').length).toBeGreaterThan(10);
   for (const link of links)
     expect(link).toMatch(/^$|^<http:\/\/localhost[^?]*\?(\w+=[\w%-]*&?)*offset=1>; rel="next"$/);
 });

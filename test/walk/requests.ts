@@ -58,6 +58,7 @@ function idOf(random: Random, known: Known, name: string): string {
 
 function valuesOf(random: Random, known: Known): Kinds<unknown> {
   const one = <Value>(values: readonly Value[]): Value => oneOf(random, values);
+  const isHostile = random(6) === 0;
   const variants = () =>
     Array.from({ length: random(3) }, (_, n) => ({
       ...(random(2) > 0 && known.variantId.length > 0 && { id: one(known.variantId) }),
@@ -102,7 +103,7 @@ function valuesOf(random: Random, known: Known): Kinds<unknown> {
     array: (_schema, entry) => (random(2) > 0 ? [entry] : []),
     object: (_schema, fields) => fields,
     around: (value, schema) => {
-      if (random(80) === 0) return one<unknown>(HOSTILE);
+      if (isHostile && random(10) === 0) return one<unknown>(HOSTILE);
       return isNullable(schema) && random(4) === 0 ? null : value;
     },
   };
