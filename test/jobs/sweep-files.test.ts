@@ -67,9 +67,20 @@ describe.each([
       await file(`${storageKey(agency.id, newId())}.${randomUUID()}.partial`, 60_000),
     ];
     const { logger, lines } = ownLog();
-    expect(await sweep({ logger, batchSize: 2 })).toEqual({ files: 3 });
+    expect(await sweep({ logger })).toEqual({ files: 3 });
     expect(await stored()).toEqual(retained.sort());
     expect(lines.map(({ file }) => file).sort()).toEqual(removed.sort());
     expect(JSON.stringify(lines)).not.toContain('planted');
+  });
+
+  test('works in batches, and the next run resumes a stopped one', async () => {
+    const agency = await service.agency();
+    for (let count = 0; count < 5; count += 1) await file(storageKey(agency.id, newId()));
+    const stop = new AbortController();
+    const { logger } = ownLog('info', () => stop.abort());
+    expect(await sweep({ batchSize: 2, logger, signal: stop.signal })).toEqual({ files: 2 });
+    expect(await stored()).toHaveLength(3);
+    expect(await sweep({ batchSize: 2 })).toEqual({ files: 3 });
+    expect(await stored()).toEqual([]);
   });
 });
