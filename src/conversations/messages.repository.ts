@@ -240,9 +240,9 @@ const { conversationId, deliveryStatus, deliveryStatusAt, deliveryAssumedAt } = 
 const reportStatement = prepared(
   'whatsapp_messages.report',
   ($: Params<Report>) => sql<never>`
-    with reported as materialized (${reported($)})
-    update ${whatsappMessages} set delivery_status = ${$.status}, delivery_status_at = coalesce(${$.statusAt}::timestamptz, now()),
-      delivery_assumed_at = case when ${$.statusAt}::timestamptz is null then now() end
+    with reported as materialized (select found.*, now() as reported_at from (${reported($)}) found)
+    update ${whatsappMessages} set delivery_status = ${$.status}, delivery_status_at = coalesce(${$.statusAt}::timestamptz, reported_at),
+      delivery_assumed_at = case when ${$.statusAt}::timestamptz is null then reported_at end
     from reported
     where ${ofOrganization(whatsappMessages, $)} and ${conversationId} = reported.conversation_id
       and ${whatsappMessages.id} = reported.id

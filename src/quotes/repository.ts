@@ -164,15 +164,15 @@ const lockToOpenStatement = prepared('quotes.lock_to_open', ($: Params<RecordKey
   rowsInOrder(quotes, keyIs(quotes, $)).for('no key update'),
 );
 
-const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt: string | null }>) =>
+const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt: string }>) =>
   returningJson(
     quoteRecordView,
     qb
       .update(quotes)
       .set({
         openCount: sql`${quotes.openCount} + 1`,
-        firstOpenedAt: sql`least(${quotes.firstOpenedAt}, coalesce(${$.openedAt}::timestamptz, now()))`,
-        lastOpenedAt: sql`greatest(${quotes.lastOpenedAt}, coalesce(${$.openedAt}::timestamptz, now()))`,
+        firstOpenedAt: sql`least(${quotes.firstOpenedAt}, ${$.openedAt}::timestamptz)`,
+        lastOpenedAt: sql`greatest(${quotes.lastOpenedAt}, ${$.openedAt}::timestamptz)`,
       })
       .where(and(isVisible(activeQuotes, $), eq(quotes.status, 'published'), not(isOfErased))),
   ),
@@ -193,7 +193,8 @@ export async function openQuote(
   const [, [row]] = await db.transaction(({ write }) =>
     Promise.all([
       write(lockToOpenStatement, { organizationId, id }),
-      write(openStatement, { organizationId, id, openedAt: openedAt ?? null }),
+      // PostgreSQL reads the word as its clock. Citus allows no function in `coalesce`.
+      write(openStatement, { organizationId, id, openedAt: openedAt ?? 'now' }),
     ]),
   );
   if (row) return row.body;
