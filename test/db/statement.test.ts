@@ -55,6 +55,20 @@ test('a statement that locks several rows locks them in the order of their ids',
   expect(unordered.map(({ name }) => name)).toEqual([]);
 });
 
+test('no update calls a function of the clock inside an expression, which Citus rejects', () => {
+  const updates = allStatements().flatMap(({ name, text }) =>
+    Array.from(text.matchAll(/\bset ([\s\S]*?)(?:\bfrom "?\w+"?\s|\bwhere\b|$)/g), ([, set = '']) => ({
+      name,
+      set,
+    })),
+  );
+  expect(updates.length).toBeGreaterThan(20);
+  const found = updates.filter(({ set }) =>
+    /\b(?:coalesce|case)\b(?:(?!, "?\w+"? = )[\s\S])*\b(?:now|clock_timestamp|to_char)\(/.test(set),
+  );
+  expect(found.map(({ name }) => name)).toEqual([]);
+});
+
 /** Drizzle cuts the table from a column of a bare template, which then means a column of the nearest table. */
 test('a column has its table, in a statement of several tables', () => {
   const columns = new Set(
