@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { issueApiKey } from '../src/api-keys/repository.ts';
+import { parseJson } from '../src/db/index.ts';
+import { declaredCodes, INTERNAL, operationsOf } from './support/contract.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
 import { failed, rejected } from './support/faults.ts';
 import { ownLog } from './support/instance.ts';
-import { member } from './support/records.ts';
+import { BELOW, populate } from './support/operations.ts';
+import { attachment, customer, member, quote } from './support/records.ts';
 import { idsOf } from './support/service.ts';
 
 /** The dashboard API and its token. test/contract/declared-errors.test.ts sends each operation without one. */
@@ -81,4 +85,94 @@ test('organizations of one timestamp are listed by id, whole and page by page', 
   const read = async (page: string) => idsOf(await dashboard.get(`/organizations?query=gemela&${page}`));
   expect(await read('limit=100')).toEqual(ids);
   expect((await Promise.all([0, 1, 2, 3].map((n) => read(`limit=1&offset=${n}`)))).flat()).toEqual(ids);
+});
+
+/** An organization can be closed. For 30 days its records can be read, and it can be reopened; then it is purged: test/jobs/purge-organizations.test.ts. */
+
+const message = 'The organization is closed. Reopen it to write.';
+const CLOSED = { error: { code: 'ORGANIZATION_CLOSED', message } };
+const DAYS_30 = 30 * 24 * 3_600_000;
+/** Writes that a closed organization accepts. */
+const OF_CLOSED = [`DELETE ${BELOW}`, `POST ${BELOW}/reopen`];
+
+type Id = { id: string };
+const close = (agency: Id) => dashboard.of(agency).delete('');
+const reopen = (agency: Id) => dashboard.of(agency).post('/reopen');
+/** Sets the date of the closing to this long ago. */
+const setAge = ({ id }: Id, age: string) =>
+  service.query('update organizations set closed_at = now() - $2::interval where id = $1', [id, age]);
+const statusWith = async (key: string) => (await service.client(key).get('/v1/team')).status;
+
+test('a closing returns the date of the purge, which the organization shows until it is reopened; repeated, it changes nothing', async () => {
+  const agency = await service.agency('Viajes Ñandú');
+  const before = (await dashboard.of(agency).get('')).body;
+  const { status, body, text } = await close(agency);
+  expect(status).toBe(200);
+  expect(body).toEqual({ id: agency.id, closedAt: expect.any(String), purgeAt: expect.any(String) });
+  expect(Date.parse(body.purgeAt) - Date.parse(body.closedAt)).toBe(DAYS_30);
+  const closed = { ...before, closedAt: body.closedAt, purgeAt: body.purgeAt };
+  expect((await dashboard.of(agency).get('')).body).toEqual(closed);
+  expect((await dashboard.get('/organizations?limit=100')).body.data).toContainEqual(closed);
+  for (const again of await Promise.all([close(agency), close(agency)])) expect(again.text).toBe(text);
+  for (const _ of [1, 2]) expect((await reopen(agency)).body).toEqual(before);
+});
+
+test('while the organization is closed, links work and an export signs new ones; a public link does until the purge is due', async () => {
+  const agency = await service.agency();
+  const { id: customerId } = await customer(agency);
+  const { id, token } = await quote(agency, { customerId, status: 'published' });
+  const { content } = await attachment(agency, service.storage, id);
+  const [{ url }] = (await agency.get(`/v1/quotes/${id}/attachments`)).body.data;
+  await close(agency);
+  const exported = await dashboard.of(agency).get(`/customers/${customerId}/export`);
+  const [{ url: signed }] = exported.body.quotes[0].attachments;
+  for (const link of [url, signed]) {
+    const { status, text } = await service.client('').get(new URL(link).pathname, { key: null });
+    expect([status, text]).toEqual([200, content.toString()]);
+  }
+  const find = async () => (await dashboard.get(`/quotes?token=${token}`)).body;
+  expect(await find()).toMatchObject({ token, organizationId: agency.id });
+  await setAge(agency, '30 days 1 hour');
+  expect(await find()).toMatchObject({ error: { code: 'QUOTE_NOT_FOUND' } });
+});
+
+test('the name of a closed organization is free, and no key is issued for it', async () => {
+  const agency = await service.agency('Una Sola');
+  await close(agency);
+  expect((await dashboard.post('/organizations', { name: 'Una Sola' })).status).toBe(201);
+  expect((await dashboard.of(agency).post('/api-keys', { name: 'site' })).body).toEqual(CLOSED);
+  // A key that is in the table all the same gives no access.
+  const { key } = parseJson(await issueApiKey(agency.scope, { name: 'by hand' }));
+  expect(await statusWith(key)).toBe(401);
+});
+
+test('reopened within 30 days, an organization has every record and key again', async () => {
+  const agency = await service.agency();
+  await populate({ service, agency });
+  const before = await dashboard.stored(agency);
+  await close(agency);
+  await setAge(agency, '29 days 23 hours 30 minutes');
+  expect((await reopen(agency)).body).toMatchObject({ id: agency.id, closedAt: null, purgeAt: null });
+  expect(await dashboard.stored(agency)).toEqual(before);
+  expect(await statusWith(agency.key)).toBe(200);
+  // A second closing has a date of its own.
+  expect((await close(agency)).body.closedAt > new Date(Date.now() - 3_600_000).toISOString()).toBe(true);
+});
+
+test('after 30 days an organization is not found, even before the purge', async () => {
+  const agency = await service.agency();
+  await close(agency);
+  await setAge(agency, '30 days 1 second');
+  const call = dashboard.of(agency);
+  for (const { body } of [await reopen(agency), await close(agency), await call.get('/customers')])
+    expect(body.error.code).toBe('ORGANIZATION_NOT_FOUND');
+  expect((await dashboard.get('/organizations?limit=100')).text).not.toContain(agency.id);
+  await expect.poll(() => statusWith(agency.key)).toBe(401);
+});
+
+test('the document declares ORGANIZATION_CLOSED for every write of an organization, and for no read', () => {
+  for (const { name, method, path, operation } of operationsOf(INTERNAL)) {
+    const isWrite = path.startsWith(BELOW) && method !== 'GET' && !OF_CLOSED.includes(name);
+    expect(declaredCodes(operation, 409).includes('ORGANIZATION_CLOSED'), name).toBe(isWrite);
+  }
 });
