@@ -1,8 +1,6 @@
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export type CuttingProxy = Awaited<ReturnType<typeof startCuttingProxy>>;
-
 /**
  * A proxy in front of a service, with a connection for each request. It cuts every nth: in turn before the service receives
  * the request, before the client receives the response, and in the middle of the response.
