@@ -4,40 +4,6 @@ import { issueApiKey } from '../src/api-keys/repository.ts';
 import { databaseUrl, migrateDatabase, openDatabase, parseJson, scopeTo } from '../src/db/index.ts';
 import { type DataSet, loadDataSet, organizationId } from '../test/support/dataset.ts';
 
-/** The numbers of the organizations: the large one, then the small ones, then those of middle size. */
-export const LARGE = 1;
-const SMALL = 2;
-const SMALL_ORGANIZATIONS = 5;
-const MIDDLE_ORGANIZATIONS = 10;
-export const MIDDLE = SMALL + SMALL_ORGANIZATIONS;
-
-const ofCustomers = (customers: number): DataSet[number] => ({
-  customers,
-  products: customers / 5,
-  opportunities: customers / 4,
-  conversations: customers / 4,
-  quotes: customers / 5,
-});
-
-export const SCALES: Record<'small' | 'full', DataSet> = {
-  small: [
-    { customers: 105_000, products: 10_000, opportunities: 20_000, conversations: 8_000, quotes: 12_000 },
-    ...Array.from({ length: SMALL_ORGANIZATIONS }, () => ofCustomers(1_000)),
-    ...Array.from({ length: MIDDLE_ORGANIZATIONS }, () => ofCustomers(2_000)),
-  ],
-  full: [
-    {
-      customers: 1_000_000,
-      products: 100_000,
-      opportunities: 200_000,
-      conversations: 200_000,
-      quotes: 120_000,
-    },
-    ...Array.from({ length: SMALL_ORGANIZATIONS }, () => ofCustomers(1_000)),
-    ...Array.from({ length: MIDDLE_ORGANIZATIONS }, () => ofCustomers(10_000)),
-  ],
-};
-
 async function connected<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

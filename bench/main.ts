@@ -3,9 +3,9 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { newId, startEmbeddedPostgres } from '../src/db/index.ts';
-import { organizationId } from '../test/support/dataset.ts';
+import { LARGE, MIDDLE, organizationId, organizationsOf } from '../test/support/dataset.ts';
 import { freePort } from '../test/support/process.ts';
-import { copyByHand, LARGE, load, MIDDLE, query, SCALES } from './data.ts';
+import { copyByHand, load, query } from './data.ts';
 import { percentile, startLoad } from './load.ts';
 import { ROWS, type Row } from './rows.ts';
 import { cpuSeconds, mebibytes, NODE_OPTIONS, startServer } from './servers.ts';
@@ -22,8 +22,8 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: '' },
   },
 });
-const [scale, seconds] = [options.scale === 'full' ? 'full' : 'small', Number(options.seconds)] as const;
-const [CLIENTS, ROUNDS] = [16, 5];
+const [CLIENTS, ROUNDS, seconds] = [16, 5, Number(options.seconds)];
+const organizations = organizationsOf(options.scale === 'full' ? 1_000_000 : 100_000);
 const SIDES = ['ours', 'byHand', 'floor'] as const;
 type Side = (typeof SIDES)[number];
 
@@ -32,7 +32,7 @@ const TO_ARCHIVE = { customers: 24_000, products: 0, opportunities: 0, conversat
 
 /** Writes go to organizations of medium size, one for each server, so that the large one stays as it was loaded. */
 const organizationOf = ({ isArchive, method }: Row, side: Side): number =>
-  method === undefined ? LARGE : (isArchive ? SCALES[scale].length + 1 : MIDDLE) + SIDES.indexOf(side);
+  method === undefined ? LARGE : (isArchive ? organizations.length + 1 : MIDDLE) + SIDES.indexOf(side);
 
 const say = (step: string): void => console.error(`${Math.round(performance.now() / 1_000)} s  ${step}`);
 
@@ -72,7 +72,7 @@ stack.defer(() => rm(folder, { recursive: true, force: true }));
 const { host, url: ours, stop } = await startEmbeddedPostgres(join(folder, 'postgres'));
 stack.defer(stop);
 say('loading the data set, with a limit that is never reached: its headers are part of the measurement');
-const keys = await load(ours, [...SCALES[scale], ...SIDES.map(() => TO_ARCHIVE)], 2_000_000_000);
+const keys = await load(ours, [...organizations, ...SIDES.map(() => TO_ARCHIVE)], 2_000_000_000);
 const byHand = await copyByHand(host, 'postgres');
 const urls = { ours, byHand, floor: ours };
 const postgresPid = Number.parseInt(await readFile(join(folder, 'postgres', 'postmaster.pid'), 'utf8'), 10);
@@ -154,7 +154,7 @@ for (const row of rows) {
   lines.push(lineOf(row.name, rounds));
 }
 const each = (figure: (side: Side) => number): string => SIDES.map((side) => whole(figure(side))).join(', ');
-const command = `npm run bench -- --scale ${scale} --seconds ${seconds}`;
+const command = `npm run bench -- --scale ${options.scale} --seconds ${seconds}`;
 console.log(`${new Date().toISOString().slice(0, 10)}, \`${command}\`, ${CLIENTS} clients, ${cpus().length} cores, Node ${process.version}:
 
 | | requests/s | over by hand | p99 over by hand | Node + PostgreSQL, µs | by hand | floor |
