@@ -8,14 +8,18 @@ const MAX_MARKS = 30;
 /** Combining marks, and the two letters that normalize to one. Runs in linear time. */
 const MARKS = new RegExp(`[\\p{M}\\uFF9E\\uFF9F]{1,${MAX_MARKS + 1}}`, 'gu');
 
-export function hasTooManyMarks(text: string): boolean {
+function hasTooManyMarks(text: string): boolean {
   MARKS.lastIndex = 0;
   for (let found = MARKS.exec(text); found; found = MARKS.exec(text))
     if (found[0].length > MAX_MARKS && codePoints(found[0]) > MAX_MARKS) return true;
   return false;
 }
 
-const codePoints = (text: string): number => [...text].length;
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
 
 export function addIssue(
   { issues, value }: z.core.ParsePayload,

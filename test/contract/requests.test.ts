@@ -242,13 +242,3 @@ test('a PATCH may be sent as application/merge-patch+json', async () => {
     expect([status, body]).toMatchObject([200, change]);
   }
 });
-
-/** Requests that have made this service fail. */
-test.each([
-  ['GET', '/v1/customers?query=%ED%A0%80&tag=%', 400],
-  ['POST', '/v1/catalog/products', 201, '\ufeff{"title":"x"}'],
-  ['POST', '/v1/customers', 413, `{${Array.from({ length: 20_000 }, (_, n) => `"unknown${n}":1`)}}`],
-])('%s %s is %i', async (method, url, status, body?: string) => {
-  const sent = { headers: { 'content-type': 'application/json' }, ...(body && { body }) };
-  expect((await agency.request(method, url, sent)).status).toBe(status);
-});

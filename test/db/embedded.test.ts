@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -110,4 +110,20 @@ test('of two first starts in one folder, one gets the database, and the other sa
   expect(starts.find(({ status }) => status === 'rejected')).toMatchObject({
     reason: { message: 'The data directory is in use by another instance of this service.' },
   });
+});
+
+test.skipIf(!isRoot)('a disk that is full says so first, and leaves nothing behind', async () => {
+  const disk = join(folder, 'disk');
+  await mkdir(disk);
+  const mounted = await promisify(execFile)('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'disk', disk]).then(
+    () => true,
+    () => false,
+  );
+  // A container may not mount.
+  if (!mounted) return;
+  onTestFinished(() => promisify(execFile)('umount', ['--lazy', disk]).then(() => undefined));
+  await expect(start(join(disk, 'postgres'))).rejects.toThrow(
+    /^The embedded PostgreSQL could not be created: .*No space left on device/,
+  );
+  expect(await readdir(disk)).toEqual([]);
 });

@@ -1,7 +1,20 @@
 import { getTableColumns, getTableName, sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { productStatements, updateCatalogProduct } from '../../src/catalog/repository.ts';
-import { allStatements, newId, unprepared } from '../../src/db/index.ts';
+import { Customer } from '../../src/customers/schema.ts';
+import {
+  allStatements,
+  columnsOf,
+  customers,
+  fieldsOf,
+  newId,
+  type Params,
+  prepared,
+  rowValues,
+  teamMembers,
+  unprepared,
+} from '../../src/db/index.ts';
 import { statementOf } from '../support/statements.ts';
 import { owned } from '../support/tables.ts';
 // These compose every statement.
@@ -87,6 +100,39 @@ test('a column has its table, in a statement of several tables', () => {
   });
   // The parts of a PUT name their columns as the fields.
   expect(bare.filter((column) => !/^\w+\.put: (?:channel|token|key)$/.test(column))).toEqual([]);
+});
+
+/** Each is an expected error of the compiler: `npm run verify` fails when it compiles. */
+test('fields that do not fit their columns do not compile', () => {
+  const nothing = sql`null`;
+  // @ts-expect-error displayName is no column
+  expect(() => fieldsOf(Customer, customers)).toThrow('displayName');
+  // @ts-expect-error displayName is no column
+  expect(() => fieldsOf(Customer, customers, {})).toThrow('displayName');
+  // @ts-expect-error no response has this field
+  fieldsOf(Customer, customers, { displayName: nothing, invented: nothing });
+  // @ts-expect-error the column holds text
+  fieldsOf(z.object({ id: z.string(), name: z.number() }), teamMembers, {});
+  // @ts-expect-error the column can be null
+  fieldsOf(z.object({ id: z.string(), city: z.string() }), customers, {});
+  fieldsOf(z.object({ id: z.string(), city: z.string().nullable() }), customers, {});
+
+  // @ts-expect-error customers have no such column
+  expect(() => columnsOf(z.object({ shoeSize: z.string() }), customers)).toThrow('shoeSize');
+  // @ts-expect-error displayName is no column
+  expect(() => columnsOf(Customer, customers)).toThrow('displayName');
+  // @ts-expect-error the column holds text
+  columnsOf(z.object({ city: z.number() }), customers);
+  // @ts-expect-error no column has this name
+  expect(rowValues({ city: customers.city }, { nickname: 'Anita' })).not.toHaveProperty('nickname');
+
+  // @ts-expect-error the values have no such name
+  prepared('statement_test.ident', ($: Params<{ id: string }>) => sql`select ${$.ident}`);
+  const alias = prepared('statement_test.alias', () => sql<{ id: string }>`select 1 as "id"`);
+  type Row = NonNullable<(typeof alias)['_']>['row'];
+  // @ts-expect-error the column is called id
+  const wrong = (row: Row): string => row.ident;
+  expect(wrong({ id: '1' })).toBeUndefined();
 });
 
 test('a create of /v1 is one statement that reads no other table, so no failed read can hide that it was applied', () => {

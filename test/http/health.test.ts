@@ -80,6 +80,20 @@ test('simultaneous requests for /readyz check the database once', async () => {
   expect(ready).toHaveBeenCalledTimes(2);
 });
 
+test('an outage of the database is one line in the log, however often /readyz is asked', async () => {
+  let isDown = true;
+  const ready = () => (isDown ? Promise.reject(new Error('gone')) : Promise.resolve());
+  const { get, lines } = startHealth({ ready });
+  const ask = async () => (await get('/readyz')).statusCode;
+  expect([await ask(), await ask(), await ask()]).toEqual([503, 503, 503]);
+  expect(lines).toHaveLength(1);
+  isDown = false;
+  expect(await ask()).toBe(200);
+  isDown = true;
+  expect([await ask(), await ask()]).toEqual([503, 503]);
+  expect(lines).toHaveLength(2);
+});
+
 test('GET /livez is 200 without a database; neither it nor /metrics is logged', async () => {
   const { get, lines } = startHealth({ ready: () => Promise.reject(new Error('gone')) });
   const response = await get('/livez');

@@ -24,8 +24,6 @@ function isSigned({ headers }: IncomingMessage, query: URLSearchParams): boolean
   return !isExpired && keyId === credentials.accessKeyId && service.join('/') === `${region}/s3/aws4_request`;
 }
 
-export type S3Server = Awaited<ReturnType<typeof startS3>>;
-
 /** The part of S3 that the service uses, in memory. A page of a list has two objects. */
 export async function startS3() {
   const objects = new Map<string, { content: Buffer; modifiedAt: Date }>();
