@@ -45,9 +45,9 @@ export const Environment = z.object({
     .optional()
     .describe('The same database without a pooler, for migrations and jobs. Default: `DATABASE_URL`.'),
   DATABASE_POOL_SIZE: integerFrom(1, 1_000)
-    .default(8)
+    .default(16)
     .describe(
-      'Connections for requests, for each of which twelve more may wait; one organization gets at most half of both, then 503. Four more serve keys and jobs.',
+      'Connections for requests, for each of which six more may wait; one organization gets at most half of both, and its reads a quarter, then 503. Four more serve keys and jobs.',
     ),
   DATABASE_TIMEOUT_MS: integerFrom(100, 600_000)
     .default(4_500)

@@ -130,7 +130,7 @@ test('each variable reaches the part of the service that it is for', async () =>
 const DEFAULTS: [name: string, value: unknown, reason: string][] = [
   ['HOST', '0.0.0.0', 'a container publishes what it should; every request needs a key'],
   ['PORT', 3_000, 'the port of the contract'],
-  ['DATABASE_POOL_SIZE', 8, 'a tenth of the connections of PostgreSQL'],
+  ['DATABASE_POOL_SIZE', 16, 'a tenth of the connections of PostgreSQL'],
   ['DATABASE_TIMEOUT_MS', 4_500, 'bounded'],
   ['DATA_DIR', '.data', 'beside the program'],
   ['RATE_LIMIT_PER_MINUTE', 6_000, 'a limit; 0 would be none'],

@@ -218,10 +218,10 @@ test.each([
   ['/v1', { method: 'GET', url: '/v1/team' }],
   ['/mcp', toolCall('listTeamMembers')],
 ] as const)(
-  'an organization that sends too much over %s gets half of the connections and of the queue, and 503 for the rest, which is counted; others are served',
+  'an organization that sends too much over %s gets a quarter of the connections and half of the queue, and 503 for the rest, which is counted; others are served',
   async (_api, read) => {
     const [busy, other] = [await service.agency(), await service.agency()];
-    const { app, ask, statusOf, db, lines, metrics } = await instance({ maxWaiting: 16 });
+    const { app, ask, statusOf, db, lines, metrics } = await instance({ poolSize: 8, maxWaiting: 16 });
     const release = await lock('team_members');
     const reads = Promise.all(Array.from({ length: 30 }, () => ask(busy, read)));
     await expect.poll(() => db.stats()).toMatchObject({ running: 2, waiting: 8 });

@@ -84,13 +84,12 @@ async function expectNothingLeft(db: Database, pool: pg.Pool): Promise<void> {
   const readiness = `select from pg_stat_activity where datname = current_database() and application_name like '%readiness'`;
   await vi.waitFor(
     async () => {
-      const { total, idle, running, waiting, held } = db.stats();
+      const { total, idle, running, waiting } = db.stats();
       const checks = (await pool.query(readiness)).rowCount;
-      expect({ inUse: total - idle, running, waiting, held, checks, leaks }).toEqual({
+      expect({ inUse: total - idle, running, waiting, checks, leaks }).toEqual({
         inUse: 0,
         running: 0,
         waiting: 0,
-        held: 0,
         checks: 0,
         leaks: [],
       });

@@ -9,13 +9,13 @@ import { createSlots, type Kind } from './slots.ts';
 /** Keys, jobs and commands have connections of their own; `for` gives an organization its share of the others. */
 export type Database = Queries &
   Scopes & {
-    /** Connections, `total` and `idle`; tasks, `running` and `waiting`; large results that are `held`. */
-    stats: () => Record<'total' | 'idle' | 'running' | 'waiting' | 'held', number>;
+    /** Connections, `total` and `idle`; tasks, `running` and `waiting`. */
+    stats: () => { total: number; idle: number; running: number; waiting: number };
     close: () => Promise<void>;
   };
 
 export type DatabaseOptions = PoolOptions & {
-  /** Tasks that may wait for a connection. Default: twelve for each. */
+  /** Tasks that may wait for a connection. Default: six for each. */
   maxWaiting?: number;
 };
 
@@ -29,7 +29,7 @@ const WRITE_RETRIES = 3;
 /** 25 to 400 ms; random, so that clients do not retry at the same time. */
 const backoff = (attempt: number): number => Math.min(400, 25 * 2 ** attempt) * (0.5 + Math.random() / 2);
 
-/** A result of so many bytes is held until it is sent: no more large responses are in memory than twice the slots. */
+/** A result of so many bytes keeps its slot until it is sent: no more large responses are in memory than there are slots. */
 const LARGE_BYTES = 1024 * 1024;
 
 function isLarge(result: unknown): boolean {
@@ -40,20 +40,20 @@ function isLarge(result: unknown): boolean {
 }
 
 export function openDatabase(options: DatabaseOptions): Database {
-  const { poolSize, maxWaiting = 12 * poolSize, statementTimeout } = options;
+  const { poolSize, maxWaiting = 6 * poolSize, statementTimeout } = options;
   const tenants = openPool(options);
   const service = openPool({ ...options, poolSize: SERVICE_CONNECTIONS });
   const slots = createSlots({ slots: poolSize, places: maxWaiting });
 
   /** Without an organization nothing waits for a slot. */
   function verbs(pool: Pool, transactionMs: number, organizationId?: string, caller?: Caller): Queries {
-    /** Leaves what a large result holds, so that no read waits for the response of its own request. */
+    /** Leaves the slot that a large result holds, so that no read waits for the response of its own request. */
     let leaveHeld = (): void => undefined;
 
     async function inSlot<Result>(kind: Kind, deadline: number, work: () => Promise<Result>) {
       if (organizationId === undefined) return work();
       leaveHeld();
-      const slot = await slots.enter(organizationId, kind);
+      const leave = await slots.enter(organizationId, kind);
       const begin = performance.now();
       let sent: Promise<void> | undefined;
       try {
@@ -61,15 +61,14 @@ export function openDatabase(options: DatabaseOptions): Database {
         if (begin > deadline) throw new Rejection('waited');
         const result = await work();
         if (caller && isLarge(result)) {
-          slot.hold();
           sent = caller.sent();
-          leaveHeld = slot.leave;
+          leaveHeld = leave;
         }
         return result;
       } finally {
         caller?.addDatabaseTime(performance.now() - begin);
-        if (sent) sent.then(slot.leave);
-        else slot.leave();
+        if (sent) sent.then(leave);
+        else leave();
       }
     }
 

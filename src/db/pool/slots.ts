@@ -3,59 +3,64 @@ import { Rejection } from '../../contract/errors.ts';
 
 export type Kind = 'read' | 'write';
 
-type State = 'running' | 'held';
-type Owner = Record<State, number> & { id: string; waiting: Record<Kind, number> };
+type Owner = { id: string; running: Record<Kind, number>; waiting: Record<Kind, number> };
 type Task = { owner: Owner; kind: Kind; start: () => void };
-
-/** `hold` frees the connection, and counts the large result until the task leaves. After `leave`, both do nothing. */
-export type Slot = { hold: () => void; leave: () => void };
 
 /** Clients that retry immediately would keep the process busy, and come back all at once: 60 to 180 ms. */
 const rejectionDelay = (): number => 60 + 120 * Math.random();
 
 /**
  * One slot for each connection, and a short queue. An organization may take as many as are free (dynamic thresholds, A. Choudhury
- * and E. Hahne, 1998): alone it gets half, and whoever comes next always finds one. While its writes wait for a locked row, its
- * reads go on: writes leave them two slots, or an eighth. As many results again may be held: four organizations that read theirs
- * slowly leave a fifth its slot.
+ * and E. Hahne, 1998): alone it gets half, and whoever comes next always finds one. Its reads leave half of the slots, because some
+ * searches keep a core of PostgreSQL busy. While its writes wait for a locked row, its reads go on: writes leave them two slots, or
+ * an eighth.
  */
 export function createSlots({ slots, places }: { slots: number; places: number }) {
   const owners = new Map<string, Owner>();
   const queue: Task[] = [];
-  const total = { running: 0, held: 0 };
+  let running = 0;
 
-  function mayTake(own: number, free: number, all: number, kind: Kind): boolean {
-    const left = kind === 'write' ? Math.max(2, all / 8) : 0;
-    return free > 0 && (own === 0 || own + left < free);
+  const mayTake = (own: number, left: number, free: number): boolean =>
+    free > 0 && (own === 0 || own + left < free);
+
+  function hasSlot({ running: { read, write } }: Owner, kind: Kind): boolean {
+    const free = slots - running;
+    return kind === 'read'
+      ? mayTake(read, slots / 2, free)
+      : mayTake(read + write, Math.max(2, slots / 8), free);
   }
 
-  const hasSlot = ({ running, held }: Owner, kind: Kind): boolean =>
-    mayTake(running, slots - total.running, slots, kind) &&
-    mayTake(running + held, 2 * slots - total.running - total.held, 2 * slots, 'read');
   const hasPlace = ({ waiting: { read, write } }: Owner, kind: Kind): boolean =>
-    mayTake(read + write, places - queue.length, places, kind);
+    mayTake(read + write, kind === 'write' ? Math.max(2, places / 8) : 0, places - queue.length);
 
-  function count(owner: Owner, state: State, change: 1 | -1): void {
-    owner[state] += change;
-    total[state] += change;
+  function take(owner: Owner, kind: Kind): void {
+    owner.running[kind] += 1;
+    running += 1;
   }
 
-  function startNext(): void {
+  function leave(owner: Owner, kind: Kind): void {
+    owner.running[kind] -= 1;
+    running -= 1;
     for (;;) {
       const index = queue.findIndex(({ owner, kind }) => hasSlot(owner, kind));
       const [task] = index < 0 ? [] : queue.splice(index, 1);
-      if (!task) return;
+      if (!task) break;
       task.owner.waiting[task.kind] -= 1;
-      count(task.owner, 'running', 1);
+      take(task.owner, task.kind);
       task.start();
     }
+    const { running: now, waiting } = owner;
+    if (now.read + now.write + waiting.read + waiting.write === 0) owners.delete(owner.id);
   }
 
   return {
-    /** @throws Rejection if the queue is full */
-    async enter(id: string, kind: Kind): Promise<Slot> {
-      const owner = owners.get(id) ?? { id, running: 0, held: 0, waiting: { read: 0, write: 0 } };
-      if (owner.waiting[kind] === 0 && hasSlot(owner, kind)) count(owner, 'running', 1);
+    /**
+     * @returns leaves the slot; a second call does nothing
+     * @throws Rejection if the queue is full
+     */
+    async enter(id: string, kind: Kind): Promise<() => void> {
+      const owner = owners.get(id) ?? { id, running: { read: 0, write: 0 }, waiting: { read: 0, write: 0 } };
+      if (owner.waiting[kind] === 0 && hasSlot(owner, kind)) take(owner, kind);
       else {
         if (!hasPlace(owner, kind)) {
           await pause(rejectionDelay());
@@ -66,17 +71,12 @@ export function createSlots({ slots, places }: { slots: number; places: number }
         await new Promise<void>((start) => queue.push({ owner, kind, start }));
       }
       owners.set(id, owner);
-      let state: State | undefined = 'running';
-      function change(next?: State): void {
-        if (!state) return;
-        count(owner, state, -1);
-        if (next) count(owner, next, 1);
-        state = next;
-        startNext();
-        if (owner.running + owner.held + owner.waiting.read + owner.waiting.write === 0) owners.delete(id);
-      }
-      return { hold: () => change('held'), leave: () => change() };
+      let hasLeft = false;
+      return () => {
+        if (!hasLeft) leave(owner, kind);
+        hasLeft = true;
+      };
     },
-    stats: () => ({ ...total, waiting: queue.length }),
+    stats: () => ({ running, waiting: queue.length }),
   };
 }
