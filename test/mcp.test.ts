@@ -167,9 +167,14 @@ test('an update leaves fields whose argument is null, and empties those in `clea
 });
 
 describe('arguments', () => {
+  const MANY = Array(25_000).fill('id');
+  const NO_NAMES = /^clear must be a list of names/;
   const DEEP = `${'['.repeat(40)}${']'.repeat(40)}`;
 
   test.each<[what: string, name: string, args: Record<string, unknown>, message: RegExp]>([
+    ['25,000 names', 'updateCustomer', { clear: MANY, customerId: 'x' }, NO_NAMES],
+    ['a name that no field has', 'updateCustomer', { clear: '["x"]', customerId: 'x' }, NO_NAMES],
+    ['a long query', 'listCustomers', { query: 'x'.repeat(100_000) }, /^The arguments are too long/],
     ['JSON in JSON', 'createCustomer', { contacts: DEEP }, /must not be nested deeper than 32 levels/],
     [
       'many objects as JSON',
@@ -267,6 +272,17 @@ describe('a call', () => {
 });
 
 describe('the protocol', () => {
+  test('of an unknown revision is 400, which names all that the service speaks', async () => {
+    const agency = await service.agency();
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    const unknown = { headers: { 'mcp-protocol-version': '2031-01-01' } };
+    const { status, body } = await agency.post('/mcp', list, unknown);
+    expect([status, body.error.code]).toEqual([400, -32_022]);
+    expect(body.error.data.supported).toEqual(expect.arrayContaining(['2026-07-28', '2025-11-25']));
+    const known = { headers: { 'mcp-protocol-version': '2025-11-25' } };
+    expect((await agency.post('/mcp', list, known)).status).toBe(200);
+  });
+
   test('needs a valid key', async () => {
     const agency = await service.agency();
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };

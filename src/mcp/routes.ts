@@ -28,12 +28,21 @@ Lists are paginated: there is another page while offset plus limit is below tota
 createdSince, createdBefore, updatedSince and updatedBefore take date-times such as 2026-11-01T00:00:00Z, or days (in UTC); Since includes that time, Before excludes it. Filters of ids take several ids, separated by commas, or the text null for records without one.
 An error has a code, and a message that says what to change.`;
 
+/** The revision that the SDK serves beside those of its list. */
+const MODERN = '2026-07-28';
+
 /** The names of a message. The SDK validates what they contain. */
 const Message = z.looseObject(
   Object.fromEntries(
     ['jsonrpc', 'id', 'method', 'params', 'result', 'error'].map((name) => [name, z.unknown().optional()]),
   ),
 );
+
+const protocolError = (id: unknown, code: number, message: string, data?: object) => ({
+  jsonrpc: '2.0',
+  error: { code, message, data },
+  id,
+});
 
 const asText = (text: string, isError: boolean) => ({ content: [{ type: 'text' as const, text }], isError });
 
@@ -76,6 +85,14 @@ export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
   async function respond(request: FastifyRequest<{ Body: z.infer<typeof Message> }>, reply: FastifyReply) {
     const { sdk, tools, serverInfo } = await load();
     const { headers, body: parsedBody } = request;
+    const { id = null, method, params } = parsedBody;
+    const supported = [MODERN, ...sdk.SUPPORTED_PROTOCOL_VERSIONS];
+    const requested = String(headers['mcp-protocol-version'] ?? MODERN);
+    // The SDK decides where the body names a revision.
+    if (!supported.includes(requested) && method !== 'initialize' && Object(params)._meta === undefined) {
+      const message = `The MCP-Protocol-Version ${requested} is unknown. Supported: ${supported.join(', ')}.`;
+      return reply.code(400).send(protocolError(id, -32_022, message, { supported, requested }));
+    }
 
     /** For one message, as the SDK requires. */
     function createServer() {
@@ -133,7 +150,8 @@ export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
   }
 };
 
-const onlyPost = (_request: FastifyRequest, reply: FastifyReply) => {
-  const error = { code: -32_000, message: 'Send POST: no sessions, no streams.' };
-  return reply.code(405).header('allow', 'POST').send({ jsonrpc: '2.0', error, id: null });
-};
+const onlyPost = (_request: FastifyRequest, reply: FastifyReply) =>
+  reply
+    .code(405)
+    .header('allow', 'POST')
+    .send(protocolError(null, -32_000, 'Send POST: no sessions, no streams.'));

@@ -12,12 +12,12 @@ import type { Agency } from '../support/service.ts';
 import { type Kinds, madeOf } from '../support/values.ts';
 
 /**
- * Whatever reads a text from outside takes linear time. 40 KiB of what it is worst at take milliseconds, and seconds in quadratic
- * time: 0.3 s of processor time tell them apart on any machine.
+ * Whatever reads a text from outside takes linear time. 64 KiB of what it is worst at take milliseconds, and several seconds in
+ * quadratic time: half a second of processor time tells them apart on any machine.
  */
 
-const MOST_MS = 300;
-const SIZE = 40 * 1024;
+const MOST_MS = 500;
+const SIZE = 64 * 1024;
 
 /** Combining marks of two classes in turn, which normalization sorts in quadratic time. */
 const MARKS = '\u0301\u0323';
