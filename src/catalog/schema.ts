@@ -137,8 +137,8 @@ const details = {
   excludes: clearableTexts().optional(),
   fromPrice: f.price().nullish(),
   priceMax: f.price().nullish(),
-  validFrom: f.dateText(),
-  validUntil: f.dateText(),
+  validFrom: f.dateText().nullish(),
+  validUntil: f.dateText().nullish(),
 };
 
 const variantsOf = <Variant extends z.ZodType>(variant: Variant) => z.array(variant).max(100);

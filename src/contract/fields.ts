@@ -64,12 +64,10 @@ export const name = () => text({ max: 255 });
 export const title = () => text({ min: 1, max: 500 });
 export const shortText = () => text({ max: 2_000 });
 export const longText = () => text({ max: 50_000 });
-const DATE = 'Text, stored as it is. A calendar date such as 2027-03-31 (ISO 8601) is recommended.';
 export const dateText = () =>
   text({ max: 64 })
-    .meta({ description: DATE, examples: ['2027-03-31'] })
-    .nullish()
-    .describe(DATE);
+    .describe('Text, stored as it is. A calendar date such as 2027-03-31 (ISO 8601) is recommended.')
+    .meta({ examples: ['2027-03-31'] });
 export const currency = () => text({ min: 3, max: 3 }).meta({ examples: ['USD'] });
 export const texts = () => z.array(text({ max: 1_000 })).max(200);
 
@@ -197,6 +195,12 @@ export const nullableText = (meaning: string, example?: string) =>
 export const nullableNumber = (meaning: string, example?: number) =>
   field(z.number().nullable(), meaning, example);
 
+const descriptionOf = (field: unknown): string | undefined =>
+  (field as z.ZodType).description ??
+  (field instanceof z.ZodOptional || field instanceof z.ZodNullable || field instanceof z.ZodDefault
+    ? descriptionOf(field.unwrap())
+    : undefined);
+
 export const withDescriptionsOf = <Shape extends z.ZodRawShape>(
   response: z.ZodRawShape,
   shape: Shape,
@@ -204,7 +208,7 @@ export const withDescriptionsOf = <Shape extends z.ZodRawShape>(
   Object.fromEntries(
     Object.entries(shape).map(([name, field]) => {
       const meaning = (response[name] as z.ZodType | undefined)?.description;
-      const needsMeaning = meaning !== undefined && (field as z.ZodType).description === undefined;
+      const needsMeaning = meaning !== undefined && descriptionOf(field) === undefined;
       return [name, needsMeaning ? (field as z.ZodType).describe(meaning) : field];
     }),
   ) as Shape;

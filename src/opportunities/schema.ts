@@ -112,7 +112,7 @@ export const OpportunityPut = z
     budgetMin: f.price().nullish(),
     budgetMax: f.price().nullish(),
     budgetCurrency: f.currency().nullish().describe('Three-character currency code.'),
-    checkInDate: f.dateText(),
+    checkInDate: f.dateText().nullish(),
     nights: count().nullish(),
     passengerCount: count().nullish(),
     salesStage: f.text({ min: 1, max: 255 }).meta({ examples: ['qualified'] }),
