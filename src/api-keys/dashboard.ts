@@ -119,9 +119,6 @@ export const apiKeyRoutes: FastifyPluginAsyncZod = async (app) => {
         response: { 200: json(ApiKey, 'The API key as it is now.') },
       },
     },
-    async (request) =>
-      ifMatch(request, lockApiKey, request.params.apiKeyId, (scope, id) =>
-        updateApiKey(scope, id, request.body),
-      ),
+    async (request) => ifMatch(request, lockApiKey, request.params.apiKeyId, updateApiKey),
   );
 };

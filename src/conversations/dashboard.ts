@@ -94,9 +94,10 @@ export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) =>
     },
     async (request, reply) => {
       const { conversationId } = request.params;
-      const body = await putIfMatch(request, reply, lockConversation, conversationId, (scope, id) =>
-        putConversation(scope, id, request.body),
-      );
+      const body = await putIfMatch(request, reply, conversationId, {
+        lockToPut: lockConversation,
+        put: putConversation,
+      });
       nameUnknownContact(reply, request.body);
       return body;
     },
@@ -116,9 +117,8 @@ export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) =>
       },
     },
     async (request, reply) => {
-      const body = await ifMatch(request, lockConversation, request.params.conversationId, (scope, id) =>
-        updateConversation(scope, id, request.body),
-      );
+      const { conversationId } = request.params;
+      const body = await ifMatch(request, lockConversation, conversationId, updateConversation);
       if (request.body.contact !== undefined) nameUnknownContact(reply, parseJson(body));
       return body;
     },
@@ -142,9 +142,10 @@ export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) =>
     },
     async (request, reply) => {
       const { conversationId, messageId } = request.params;
-      return putIfMatch(request, reply, lockMessage(conversationId), messageId, (scope, id) =>
-        putMessage(scope, conversationId, id, request.body),
-      );
+      return putIfMatch(request, reply, messageId, {
+        lockToPut: lockMessage(conversationId),
+        put: (scope, id, body) => putMessage(scope, conversationId, id, body),
+      });
     },
   );
 
@@ -187,10 +188,7 @@ export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) =>
         response: { 200: json(ConversationMessageRecord, 'The message as it is now.') },
       },
     },
-    async (request) =>
-      ifMatch(request, lockReported, request.params.providerMessageId, (scope, id) =>
-        reportDelivery(scope, id, request.body),
-      ),
+    async (request) => ifMatch(request, lockReported, request.params.providerMessageId, reportDelivery),
   );
 
   app.post(

@@ -46,21 +46,23 @@ export function sendConditionally(app: FastifyInstance): void {
 const noMatch = (ifMatch: string): ApiError =>
   new ApiError('PRECONDITION_FAILED', ifMatch.includes('"') ? 'changed' : 'noTag');
 
+type Work<Body, Result> = (scope: OrganizationScope, id: string, body: Body) => Promise<Result>;
+
 /**
- * Runs `work`. With If-Match, in a transaction and only if the locked record has one of the tags.
+ * Runs `work` with the body. With If-Match, in a transaction and only if the locked record has one of the tags.
  * @param lock locks the record and returns it as its GET does; throws if it does not exist
  * @throws PRECONDITION_FAILED
  */
-export function ifMatch<Result>(
-  { headers: { 'if-match': named }, scope }: FastifyRequest,
+export function ifMatch<Body, Result>(
+  { headers: { 'if-match': named }, scope, body }: FastifyRequest & { body: Body },
   lock: Get<unknown>,
   id: string,
-  work: (scope: OrganizationScope, id: string) => Promise<Result>,
+  work: Work<Body, Result>,
   needsTransaction = named !== undefined,
 ): Promise<Result> {
   const checked = async (within: OrganizationScope): Promise<Result> => {
     if (named !== undefined && !namesTag(named, entityTag(await lock(within, id)))) throw noMatch(named);
-    return work(within, id);
+    return work(within, id, body);
   };
   return needsTransaction ? inTransaction(scope, checked) : checked(scope);
 }
@@ -68,26 +70,25 @@ export function ifMatch<Result>(
 /**
  * Runs a PUT. With If-Match, only if the locked record has one of the tags; with `If-None-Match: *`, only if the PUT
  * creates the record (otherwise it is rolled back).
- * @param lock locks the record and returns it as the PUT does; throws if it does not exist
+ * @param record `lockToPut` locks the record and returns it as `put` does; it throws if the record does not exist
  * @throws PRECONDITION_FAILED
  */
-export async function putIfMatch<T>(
-  request: FastifyRequest,
+export async function putIfMatch<Body, T>(
+  request: FastifyRequest & { body: Body },
   reply: FastifyReply,
-  lock: Get<T>,
   id: string,
-  work: (scope: OrganizationScope, id: string) => Promise<Put<T>>,
+  record: { lockToPut: Get<T>; put: Work<Body, Put<T>> },
 ): Promise<Json<T>> {
   const { 'if-match': named, 'if-none-match': none } = request.headers;
   const { errorCodes = [] } = request.routeOptions.config;
   const lockStored: Get<T> = (scope, id) =>
-    lock(scope, id).catch((error) => {
+    record.lockToPut(scope, id).catch((error) => {
       // A 404 that the route declares is of another record, such as the conversation of a message.
       const isNew = error instanceof ApiError && error.status === 404 && !errorCodes.includes(error.code);
       throw isNew ? noMatch(String(named)) : error;
     });
-  const put = async (scope: OrganizationScope): Promise<Put<T>> => {
-    const done = await work(scope, id);
+  const put: Work<Body, Put<T>> = async (...args) => {
+    const done = await record.put(...args);
     if (none === '*' && !done.created) throw new ApiError('PRECONDITION_FAILED', 'exists');
     return done;
   };

@@ -39,14 +39,7 @@ export const opportunityDashboardRoutes: FastifyPluginAsyncZod = async (app) => 
         },
       },
     },
-    async (request, reply) =>
-      putIfMatch(
-        request,
-        reply,
-        opportunityRecord.lockIncludingArchived,
-        request.params.opportunityId,
-        (scope, id) => opportunityRecord.put(scope, id, request.body),
-      ),
+    async (request, reply) => putIfMatch(request, reply, request.params.opportunityId, opportunityRecord),
   );
 
   app.patch(
@@ -63,9 +56,7 @@ export const opportunityDashboardRoutes: FastifyPluginAsyncZod = async (app) => 
       },
     },
     async (request) =>
-      ifMatch(request, opportunityRecord.lock, request.params.opportunityId, (scope, id) =>
-        opportunityRecord.update(scope, id, request.body),
-      ),
+      ifMatch(request, opportunityRecord.lock, request.params.opportunityId, opportunityRecord.update),
   );
 
   app.delete(

@@ -90,10 +90,7 @@ const ownRoutes: FastifyPluginAsyncZod<{ db: Database }> = async (app, { db }) =
         response: { 200: json(Organization, 'The organization as it is now.') },
       },
     },
-    async (request) =>
-      ifMatch(request, lockOrganization, request.params.organizationId, (scope) =>
-        updateOrganization(scope, request.body),
-      ),
+    async (request) => ifMatch(request, lockOrganization, request.params.organizationId, updateOrganization),
   );
 
   app.delete(

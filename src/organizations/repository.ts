@@ -116,7 +116,8 @@ const renameStatement = prepared('organizations.rename', ($: Params<Key & { name
 
 /** @throws ORGANIZATION_NOT_FOUND */
 export async function updateOrganization(
-  { db, organizationId: id }: OrganizationScope,
+  { db }: OrganizationScope,
+  id: string,
   { name = null }: { name?: string | null | undefined },
 ): Promise<Json<Organization>> {
   const [row] = await db.write(renameStatement, { id, name });

@@ -54,14 +54,7 @@ export const pipelineStageRoutes: FastifyPluginAsyncZod = async (app) => {
         },
       },
     },
-    async (request, reply) =>
-      putIfMatch(
-        request,
-        reply,
-        pipelineStageRecord.lockIncludingArchived,
-        request.params.pipelineStageId,
-        (scope, id) => pipelineStageRecord.put(scope, id, request.body),
-      ),
+    async (request, reply) => putIfMatch(request, reply, request.params.pipelineStageId, pipelineStageRecord),
   );
 
   app.patch(
@@ -78,9 +71,7 @@ export const pipelineStageRoutes: FastifyPluginAsyncZod = async (app) => {
       },
     },
     async (request) =>
-      ifMatch(request, pipelineStageRecord.lock, request.params.pipelineStageId, (scope, id) =>
-        pipelineStageRecord.update(scope, id, request.body),
-      ),
+      ifMatch(request, pipelineStageRecord.lock, request.params.pipelineStageId, pipelineStageRecord.update),
   );
 
   app.delete(

@@ -97,10 +97,7 @@ export const quoteDashboardRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = a
         },
       },
     },
-    async (request, reply) =>
-      putIfMatch(request, reply, quoteRecord.lockIncludingArchived, request.params.quoteId, (scope, id) =>
-        quoteRecord.put(scope, id, request.body),
-      ),
+    async (request, reply) => putIfMatch(request, reply, request.params.quoteId, quoteRecord),
   );
 
   app.patch(
@@ -116,10 +113,7 @@ export const quoteDashboardRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = a
         response: { 200: json(QuoteRecord, 'The quote as it is now.') },
       },
     },
-    async (request) =>
-      ifMatch(request, quoteRecord.lock, request.params.quoteId, (scope, id) =>
-        quoteRecord.update(scope, id, request.body),
-      ),
+    async (request) => ifMatch(request, quoteRecord.lock, request.params.quoteId, quoteRecord.update),
   );
 
   app.delete(

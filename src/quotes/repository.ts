@@ -128,9 +128,9 @@ export const quoteRecord = {
   ...defined,
 
   /** A PUT locks the opportunity before its quote. */
-  lockIncludingArchived: async (scope: OrganizationScope, id: string): Promise<Json<QuoteRecord>> => {
+  lockToPut: async (scope: OrganizationScope, id: string): Promise<Json<QuoteRecord>> => {
     await scope.db.write(lockOpportunityStatement, { organizationId: scope.organizationId, id });
-    return defined.lockIncludingArchived(scope, id);
+    return defined.lockToPut(scope, id);
   },
 
   put: async (scope: OrganizationScope, id: string, input: QuotePut): Promise<Put<QuoteRecord>> => {

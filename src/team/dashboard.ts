@@ -57,14 +57,7 @@ export const teamDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
         },
       },
     },
-    async (request, reply) =>
-      putIfMatch(
-        request,
-        reply,
-        teamMemberRecord.lockIncludingArchived,
-        request.params.teamMemberId,
-        (scope, id) => teamMemberRecord.put(scope, id, request.body),
-      ),
+    async (request, reply) => putIfMatch(request, reply, request.params.teamMemberId, teamMemberRecord),
   );
 
   app.patch(
@@ -81,9 +74,7 @@ export const teamDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
       },
     },
     async (request) =>
-      ifMatch(request, teamMemberRecord.lock, request.params.teamMemberId, (scope, id) =>
-        teamMemberRecord.update(scope, id, request.body),
-      ),
+      ifMatch(request, teamMemberRecord.lock, request.params.teamMemberId, teamMemberRecord.update),
   );
 
   app.delete(

@@ -204,7 +204,7 @@ export function definePut<T, Name extends string>(
 /**
  * `put` creates or replaces the record, archived or not. `update` changes the fields of its body; null clears one. Both
  * throw VALIDATION_FAILED for an invalid reference or a changed fixed field. `restore` changes nothing else, and throws
- * `…_NOT_ARCHIVED`. All but `put` throw the resource's not-found error; `get`, `lockIncludingArchived` and `restore` find archived
+ * `…_NOT_ARCHIVED`. All but `put` throw the resource's not-found error; `get`, `lockToPut` and `restore` find archived
  * records too.
  */
 export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
@@ -234,7 +234,7 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
     get,
     getActive,
     lock: defineLock(view.table, getActive),
-    lockIncludingArchived: defineLock(view.table, get),
+    lockToPut: defineLock(view.table, get),
     archive: defineArchive(`${name}.archive`, view, archivedFields(view.table)),
     put,
     restore: async (scope: OrganizationScope, id: string): Promise<Json<T>> => {
