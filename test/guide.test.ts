@@ -8,7 +8,7 @@ import { examplesOf, type Learned, runExample } from './support/examples.ts';
 import { type Service, startService } from './support/service.ts';
 import { listen } from './support/socket.ts';
 
-const chapters = documents.filter(({ path }) => path.startsWith('docs/guide/'));
+const chapters = documents.filter(({ path }) => path === 'README.md' || path.startsWith('docs/guide/'));
 
 let service: Service;
 let base: string;
