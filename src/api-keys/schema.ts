@@ -22,7 +22,7 @@ export const ApiKey = z
       ),
     requestsPerMinute: z.int32().nullable().describe(RATE),
     createdAt: f.dateTime(),
-    lastUsedAt: f.dateTime().nullable().describe('When the key was last used, to the minute.'),
+    lastUsedAt: f.nullableDateTime('When the key was last used, to the minute.'),
     expiresAt: f.dateTime().nullable(),
     revokedAt: f.dateTime().nullable(),
     replacedBy: z.string().nullable().describe('Id of the key that a rotation issued in its place.'),
@@ -47,7 +47,7 @@ export const ApiKeyCreate = z
       .describe(
         'A timestamp in the future; null, the default of a new key, means never. It cannot be changed after a rotation.',
       ),
-    requestsPerMinute: f.integer().min(0, 'must be at least 0').nullish().describe(RATE),
+    requestsPerMinute: f.naturalNumber().nullish().describe(RATE),
   })
   .meta({
     id: 'ApiKeyCreate',
@@ -63,10 +63,7 @@ export type ApiKeyUpdate = z.infer<typeof ApiKeyUpdate>;
 
 export const ApiKeyListQuery = z.object({
   ...f.pageQuery(),
-  active: z
-    .enum(['true'])
-    .optional()
-    .describe('`true`: only keys that are neither revoked, expired nor replaced. Otherwise all.'),
+  active: f.flag('`true`: only keys that are neither revoked, expired nor replaced. Otherwise all.'),
 });
 
 const DAY_SECONDS = 86_400;
@@ -80,8 +77,7 @@ export const ApiKeyParams = z.object({ apiKeyId: f.pathId('Id of the API key.') 
 const Rotation = z
   .object({
     overlapSeconds: f
-      .integer()
-      .min(0, 'must be at least 0')
+      .naturalNumber()
       .max(30 * DAY_SECONDS, `must be at most ${30 * DAY_SECONDS}`)
       .default(DAY_SECONDS)
       .describe('How many seconds the old key stays active; 0 ends it now. Its own expiry still applies.'),

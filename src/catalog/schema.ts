@@ -7,11 +7,9 @@ const status = () => z.enum(['active', 'paused', 'draft']);
 const pricingMode = () => z.enum(['per_person', 'per_group', 'total']);
 const budgetTier = () => z.enum(['economic', 'mid', 'premium']);
 
-const clearableTexts = () => f.texts().nullable();
-
 const product = {
   id: f.recordId(),
-  title: f.field(z.string(), 'The name of the product, as customers see it.', 'Patagonia Norte en 8 días'),
+  title: f.string('The name of the product, as customers see it.', 'Patagonia Norte en 8 días'),
   type: type().describe('The kind of product.'),
   status: status().describe('`active`: for sale; `paused`: not for sale at present; `draft`: not finished.'),
   pricingMode: pricingMode().describe('What a price covers: a person, a group, or everything.'),
@@ -51,36 +49,30 @@ const product = {
   validUntil: f.nullableText('Text as it was sent, such as a calendar date.', '2027-03-31'),
 };
 
-export const CatalogProductVariant = z
-  .object(
-    f.withDescriptionsOf(product, {
-      id: f.id(),
-      label: f.field(
-        z.string(),
-        'The name that distinguishes the variant from the others.',
-        'Temporada alta',
-      ),
-      position: z.int32().min(0).describe('Position among the variants, from 0.'),
-      status: status(),
-      capacityMin: z.int32().nullable(),
-      capacityMax: z.int32().nullable(),
-      currency: z
-        .string()
-        .nullable()
-        .meta({ examples: ['USD'] }),
-      description: z.string().nullable(),
-      shortDescription: z.string().nullable(),
-      durationDays: z.int32().nullable(),
-      durationHours: z.number().nullable(),
-      includes: z.array(z.string()),
-      excludes: z.array(z.string()),
-      fromPrice: z
-        .number()
-        .nullable()
-        .meta({ examples: [1790] }),
-      priceMax: z.number().nullable(),
-    }),
-  )
+export const CatalogProductVariant = f
+  .objectLike(product, {
+    id: f.id(),
+    label: f.string('The name that distinguishes the variant from the others.', 'Temporada alta'),
+    position: z.int32().min(0).describe('Position among the variants, from 0.'),
+    status: status(),
+    capacityMin: z.int32().nullable(),
+    capacityMax: z.int32().nullable(),
+    currency: z
+      .string()
+      .nullable()
+      .meta({ examples: ['USD'] }),
+    description: z.string().nullable(),
+    shortDescription: z.string().nullable(),
+    durationDays: z.int32().nullable(),
+    durationHours: z.number().nullable(),
+    includes: z.array(z.string()),
+    excludes: z.array(z.string()),
+    fromPrice: z
+      .number()
+      .nullable()
+      .meta({ examples: [1790] }),
+    priceMax: z.number().nullable(),
+  })
   .meta({ id: 'CatalogProductVariant' });
 export type CatalogProductVariant = z.infer<typeof CatalogProductVariant>;
 
@@ -101,23 +93,21 @@ export const ArchivedCatalogProduct = z
   })
   .meta({ id: 'ArchivedCatalogProduct' });
 
-const CatalogProductVariantCreate = z
-  .object(
-    f.withDescriptionsOf(CatalogProductVariant.shape, {
-      label: f.title(),
-      status: status().default('active'),
-      capacityMin: f.positiveInteger().nullish(),
-      capacityMax: f.positiveInteger().nullish(),
-      currency: f.currency().nullish(),
-      description: f.longText().nullish(),
-      shortDescription: f.shortText().nullish(),
-      durationDays: f.positiveInteger().nullish(),
-      includes: clearableTexts().optional(),
-      excludes: clearableTexts().optional(),
-      fromPrice: f.price().nullish(),
-      priceMax: f.price().nullish(),
-    }),
-  )
+const CatalogProductVariantCreate = f
+  .objectLike(CatalogProductVariant.shape, {
+    label: f.title(),
+    status: status().default('active'),
+    capacityMin: f.positiveInteger().nullish(),
+    capacityMax: f.positiveInteger().nullish(),
+    currency: f.currency().nullish(),
+    description: f.longText().nullish(),
+    shortDescription: f.shortText().nullish(),
+    durationDays: f.positiveInteger().nullish(),
+    includes: f.texts().nullish(),
+    excludes: f.texts().nullish(),
+    fromPrice: f.price().nullish(),
+    priceMax: f.price().nullish(),
+  })
   .meta({ id: 'CatalogProductVariantCreate' });
 
 const details = {
@@ -133,8 +123,8 @@ const details = {
   externalReferenceCode: f.name().nullish(),
   durationDays: f.positiveInteger().nullish(),
   durationHours: f.positiveNumber().nullish(),
-  includes: clearableTexts().optional(),
-  excludes: clearableTexts().optional(),
+  includes: f.texts().nullish(),
+  excludes: f.texts().nullish(),
   fromPrice: f.price().nullish(),
   priceMax: f.price().nullish(),
   validFrom: f.dateText().nullish(),
@@ -145,19 +135,17 @@ const variantsOf = <Variant extends z.ZodType>(variant: Variant) => z.array(vari
 
 export const CatalogProductParams = z.object({ productId: f.pathId('Id of the product.') });
 
-export const CatalogProductCreate = z
-  .object(
-    f.withDescriptionsOf(CatalogProduct.shape, {
-      title: f.title(),
-      type: type().default('package'),
-      status: status().default('active'),
-      pricingMode: pricingMode().default('per_person'),
-      ...details,
-      variants: variantsOf(CatalogProductVariantCreate)
-        .default([])
-        .describe('Set on creation. Afterwards, only the dashboard changes them.'),
-    }),
-  )
+export const CatalogProductCreate = f
+  .objectLike(CatalogProduct.shape, {
+    title: f.title(),
+    type: type().default('package'),
+    status: status().default('active'),
+    pricingMode: pricingMode().default('per_person'),
+    ...details,
+    variants: variantsOf(CatalogProductVariantCreate)
+      .default([])
+      .describe('Set on creation. Afterwards, only the dashboard changes them.'),
+  })
   .meta({
     id: 'CatalogProductCreate',
     description: sizeRule('product'),
@@ -177,16 +165,14 @@ export const CatalogProductCreate = z
   });
 export type CatalogProductCreate = z.infer<typeof CatalogProductCreate>;
 
-export const CatalogProductUpdate = z
-  .object(
-    f.withDescriptionsOf(CatalogProduct.shape, {
-      title: f.title().optional(),
-      type: type().optional(),
-      status: status().optional(),
-      pricingMode: pricingMode().optional(),
-      ...details,
-    }),
-  )
+export const CatalogProductUpdate = f
+  .objectLike(CatalogProduct.shape, {
+    title: f.title().optional(),
+    type: type().optional(),
+    status: status().optional(),
+    pricingMode: pricingMode().optional(),
+    ...details,
+  })
   .meta({
     id: 'CatalogProductUpdate',
     description: sizeRule('product'),
@@ -207,16 +193,13 @@ export const CatalogProductListQuery = z.object({
 
 export const CatalogProductRecord = CatalogProduct.extend({
   archivedAt: f.archivedAt(),
-  purgeAt: f
-    .dateTime()
-    .nullable()
-    .describe('Until then, the archived product can be restored; null while it is active.'),
+  purgeAt: f.nullableDateTime('Until then, the archived product can be restored; null while it is active.'),
 }).meta({ id: 'CatalogProductRecord' });
 export type CatalogProductRecord = z.infer<typeof CatalogProductRecord>;
 
 export const CatalogProductRecordListQuery = CatalogProductListQuery.extend({ archived: f.archivedFilter() });
 
-const images = () => f.texts().nullable().optional().describe('null empties the list.');
+const images = () => f.texts().nullish().describe('null empties the list.');
 
 const own = {
   coverImage: f
@@ -228,7 +211,7 @@ const own = {
 };
 
 const CatalogProductVariantRecordCreate = CatalogProductVariantCreate.extend(
-  f.withDescriptionsOf(CatalogProductVariant.shape, { durationHours: f.positiveNumber().nullish() }),
+  f.objectLike(CatalogProductVariant.shape, { durationHours: f.positiveNumber().nullish() }).shape,
 ).meta({ id: 'CatalogProductVariantRecordCreate' });
 
 export const CatalogProductRecordCreate = CatalogProductCreate.safeExtend({

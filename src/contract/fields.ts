@@ -76,6 +76,7 @@ export const integer = () =>
     error: ({ code }) =>
       ({ invalid_type: 'must be an integer', too_big: 'must be at most 2147483647' })[String(code)],
   });
+export const naturalNumber = () => integer().min(0, 'must be at least 0');
 export const positiveInteger = () => integer().min(1, 'must be greater than 0');
 export const positiveNumber = () => z.number().gt(0, 'must be greater than 0');
 export const price = () => z.number().min(0, 'must be at least 0');
@@ -189,11 +190,17 @@ export const field = <Field extends z.ZodType>(
   example?: z.output<Field>,
 ): Field => field.meta({ ...(example !== undefined && { examples: [example] }), description: meaning });
 
+export const string = (meaning: string, example: string) => field(z.string(), meaning, example);
+
 export const nullableText = (meaning: string, example?: string) =>
   field(z.string().nullable(), meaning, example);
 
 export const nullableNumber = (meaning: string, example?: number) =>
   field(z.number().nullable(), meaning, example);
+
+export const nullableId = (meaning: string) => id().nullable().describe(meaning);
+
+export const nullableDateTime = (meaning: string) => dateTime().nullable().describe(meaning);
 
 const descriptionOf = (field: unknown): string | undefined =>
   (field as z.ZodType).description ??
@@ -201,17 +208,18 @@ const descriptionOf = (field: unknown): string | undefined =>
     ? descriptionOf(field.unwrap())
     : undefined);
 
-export const withDescriptionsOf = <Shape extends z.ZodRawShape>(
+/** An object whose fields say what those of the response say, unless they have a description. */
+export function objectLike<Shape extends z.ZodRawShape>(
   response: z.ZodRawShape,
   shape: Shape,
-): Shape =>
-  Object.fromEntries(
-    Object.entries(shape).map(([name, field]) => {
-      const meaning = (response[name] as z.ZodType | undefined)?.description;
-      const needsMeaning = meaning !== undefined && descriptionOf(field) === undefined;
-      return [name, needsMeaning ? (field as z.ZodType).describe(meaning) : field];
-    }),
-  ) as Shape;
+): z.ZodObject<Shape> {
+  const described = Object.entries(shape).map(([name, field]) => {
+    const meaning = (response[name] as z.ZodType | undefined)?.description;
+    const needsMeaning = meaning !== undefined && descriptionOf(field) === undefined;
+    return [name, needsMeaning ? (field as z.ZodType).describe(meaning) : field];
+  });
+  return z.object(Object.fromEntries(described) as Shape);
+}
 
 /** `createdAt` in a PUT: records from another system keep their dates. */
 export const createdOnce = () =>
@@ -291,16 +299,15 @@ export const changeQuery = () => ({
   updatedBefore: timestampFilter('Records whose last change was before this timestamp.'),
 });
 
+/** A parameter that is absent or `true`. */
+export const flag = (description: string) => z.enum(['true']).optional().describe(description);
+
 /** For lists of the dashboard. */
 export const archivedFilter = () =>
-  z
-    .enum(['true'])
-    .optional()
-    .describe('Only archived records, latest archived first, in place of the others.');
+  flag('Only archived records, latest archived first, in place of the others.');
 
 /** For records of the dashboard. */
-export const archivedAt = () =>
-  dateTime().nullable().describe('When it was archived; null while it is active.');
+export const archivedAt = () => nullableDateTime('When it was archived; null while it is active.');
 
 const Pagination = z
   .object({
@@ -313,7 +320,6 @@ const Pagination = z
     total: z
       .int()
       .min(0)
-      .max(Number.MAX_SAFE_INTEGER)
       .describe('The number of all records that match the filters.')
       .meta({ examples: [60] }),
   })

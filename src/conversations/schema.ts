@@ -6,18 +6,13 @@ import { contactFilter, withContactType } from '../customers/schema.ts';
 export const Conversation = z
   .object({
     id: f.recordId(),
-    channel: f.field(
-      z.string(),
-      'The messaging channel, such as whatsapp. New values can appear.',
-      'whatsapp',
-    ),
-    contact: f.field(
-      z.string(),
+    channel: f.string('The messaging channel, such as whatsapp. New values can appear.', 'whatsapp'),
+    contact: f.string(
       'The identifier of the contact on the channel: a telephone number or a handle.',
       '+5215512345678',
     ),
     contactName: f.nullableText('The name of the contact on the channel.', 'Ana'),
-    customerId: f.id().nullable().describe('The customer of the conversation; null if unknown.'),
+    customerId: f.nullableId('The customer of the conversation; null if unknown.'),
     customerName: f.nullableText('The name of the customer, even if the customer is archived.', 'Ana Peña'),
     activityState: f.nullableText(
       'Who has to act next. The agency chooses the values. New values can appear.',
@@ -28,10 +23,9 @@ export const Conversation = z
       'agent',
     ),
     language: f.nullableText('The language of the conversation.', 'es'),
-    lastMessageAt: f
-      .dateTime()
-      .nullable()
-      .describe('The timestamp of the newest message. The list has this order, newest first.'),
+    lastMessageAt: f.nullableDateTime(
+      'The timestamp of the newest message. The list has this order, newest first.',
+    ),
     createdAt: f.createdAt(),
   })
   .meta({ id: 'Conversation' });
@@ -51,10 +45,10 @@ export const ConversationMessage = z
   .object({
     id: f.recordId(),
     conversationId: f.id().describe('The thread that the message came from; a transcript can join several.'),
-    content: f.field(z.string(), 'The text of the message.', 'Hola, ¿tienen salidas en enero?'),
+    content: f.string('The text of the message.', 'Hola, ¿tienen salidas en enero?'),
     createdAt: f.createdAt(),
-    direction: f.field(z.string(), '`inbound`: written by the contact. New values can appear.', 'inbound'),
-    messageType: f.field(z.string(), 'The type of the message, such as text. New values can appear.', 'text'),
+    direction: f.string('`inbound`: written by the contact. New values can appear.', 'inbound'),
+    messageType: f.string('The type of the message, such as text. New values can appear.', 'text'),
     senderName: f.nullableText('The name of the sender, if known.', 'Ana'),
   })
   .meta({ id: 'ConversationMessage' });
@@ -66,7 +60,6 @@ const transcriptOf = <Message extends z.ZodType>(message: Message) =>
     total: z
       .int()
       .min(0)
-      .max(Number.MAX_SAFE_INTEGER)
       .describe('The number of all messages of the joined threads.')
       .meta({ examples: [12] }),
   });
@@ -111,13 +104,10 @@ export const ConversationParams = z.object({
 /** The schemas below belong to the dashboard API only. */
 
 export const ConversationRecord = Conversation.extend({
-  rotatedFrom: f
-    .id()
-    .nullable()
-    .describe('The thread that this one continues; null for the first of its chain.'),
+  rotatedFrom: f.nullableId('The thread that this one continues; null for the first of its chain.'),
   lastMessage: z
     .object({
-      content: f.field(z.string(), 'Its first 200 characters.', 'Hola, ¿tienen salidas en enero?'),
+      content: f.string('Its first 200 characters.', 'Hola, ¿tienen salidas en enero?'),
       direction: ConversationMessage.shape.direction,
       messageType: ConversationMessage.shape.messageType,
       createdAt: ConversationMessage.shape.createdAt,
@@ -182,7 +172,7 @@ export const ConversationMessageRecord = ConversationMessage.extend({
     .object({
       providerMessageId: reported('whatsapp'),
       status: reported('whatsapp'),
-      statusAt: f.dateTime().nullable().describe('Only for whatsapp; otherwise null.'),
+      statusAt: f.nullableDateTime('Only for whatsapp; otherwise null.'),
       templateName: reported('whatsapp'),
       providerName: reported('every other channel'),
       externalId: reported('every other channel'),

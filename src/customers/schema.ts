@@ -13,8 +13,7 @@ export const CustomerContact = z
   .object({
     id: f.recordId(),
     identifierType: identifierType().describe('The channel of the contact.'),
-    identifierValue: f.field(
-      z.string(),
+    identifierValue: f.string(
       'The identifier on the channel: a telephone number in E.164 for whatsapp and telefono, any other value as it was sent.',
       '+5215512345678',
     ),
@@ -73,13 +72,11 @@ An organization can have each contact once. Two values are the same contact if t
 punctuation of a number, in Mexico's 1 (\`+521\`), Argentina's 9 (\`+549\`) or Brazil's ninth digit, or in the case of an address or
 handle.`;
 
-const ContactInput = z
-  .object(
-    f.withDescriptionsOf(CustomerContact.shape, {
-      identifierType: identifierType(),
-      identifierValue: f.text({ min: 1, max: 320 }).describe(IDENTIFIER),
-    }),
-  )
+const ContactInput = f
+  .objectLike(CustomerContact.shape, {
+    identifierType: identifierType(),
+    identifierValue: f.text({ min: 1, max: 320 }).describe(IDENTIFIER),
+  })
   .check((payload) => {
     const { identifierType, identifierValue } = payload.value;
     if (contactKey(identifierType, identifierValue) === null)
@@ -118,10 +115,8 @@ const details = {
 
 const tags = () => z.array(f.text({ min: 1, max: 100 })).max(CUSTOMER_BOUNDS.tags);
 
-export const CustomerCreate = z
-  .object(
-    f.withDescriptionsOf(Customer.shape, { contacts: contacts(), ...details, tags: tags().default([]) }),
-  )
+export const CustomerCreate = f
+  .objectLike(Customer.shape, { contacts: contacts(), ...details, tags: tags().default([]) })
   .meta({
     id: 'CustomerCreate',
     description: sizeRule('customer'),
@@ -140,15 +135,13 @@ export const CustomerCreate = z
   });
 export type CustomerCreate = z.infer<typeof CustomerCreate>;
 
-export const CustomerUpdate = z
-  .object(
-    f.withDescriptionsOf(Customer.shape, {
-      contacts: contacts().optional().describe('Replaces the whole list. An unchanged contact keeps its id.'),
-      ...details,
-      summary: details.summary.describe('Replaces what the agency knew about the person.'),
-      tags: tags().optional().describe('Replaces all tags. The list of customers has a filter for them.'),
-    }),
-  )
+export const CustomerUpdate = f
+  .objectLike(Customer.shape, {
+    contacts: contacts().optional().describe('Replaces the whole list. An unchanged contact keeps its id.'),
+    ...details,
+    summary: details.summary.describe('Replaces what the agency knew about the person.'),
+    tags: tags().optional().describe('Replaces all tags. The list of customers has a filter for them.'),
+  })
   .meta({
     id: 'CustomerUpdate',
     description: sizeRule('customer'),
@@ -190,11 +183,8 @@ export const CustomerParams = z.object({ customerId: f.pathId('Id of the custome
 
 export const CustomerRecord = Customer.extend({
   archivedAt: f.archivedAt(),
-  mergedInto: f
-    .id()
-    .nullable()
-    .describe('The customer that this one was merged into; null if it was not merged.'),
-  erasedAt: f.dateTime().nullable().describe('When the content was erased; null if it was not.'),
+  mergedInto: f.nullableId('The customer that this one was merged into; null if it was not merged.'),
+  erasedAt: f.nullableDateTime('When the content was erased; null if it was not.'),
 }).meta({ id: 'CustomerRecord' });
 export type CustomerRecord = z.infer<typeof CustomerRecord>;
 

@@ -9,9 +9,9 @@ export const Opportunity = z
     title: f.nullableText('A short title for people.', 'Patagonia, familia Peña'),
     shortRef: f.nullableText("The agency's short reference, for people.", 'OP-1042'),
     destination: f.nullableText('Where the customer wants to go, as it was sent.', 'Bariloche'),
-    customerId: f.id().nullable().describe('The customer of the lead; null if unknown.'),
+    customerId: f.nullableId('The customer of the lead; null if unknown.'),
     customerName: f.nullableText('The name of the customer, even if the customer is archived.', 'Ana Peña'),
-    sellerMemberId: f.id().nullable().describe('The team member who sells; null if nobody is assigned.'),
+    sellerMemberId: f.nullableId('The team member who sells; null if nobody is assigned.'),
     sellerName: f.nullableText('The name of the team member who sells.', 'Lucía Romero'),
     budgetMin: f.nullableNumber('The lower limit of the budget, in `budgetCurrency`.', 2500),
     budgetMax: f.nullableNumber('The upper limit of the budget, in `budgetCurrency`.', 4000),
@@ -22,8 +22,7 @@ export const Opportunity = z
     ),
     nights: f.field(z.int32().nullable(), 'The number of nights.', 7),
     passengerCount: f.field(z.int32().nullable(), 'The number of travellers.', 4),
-    salesStage: f.field(
-      z.string(),
+    salesStage: f.string(
       'A sales status that the dashboard writes; the agency chooses the values. It is independent of the pipeline column, `stage`. New values can appear.',
       'qualified',
     ),
@@ -31,18 +30,14 @@ export const Opportunity = z
       'The key of the pipeline column. Agencies rename columns, but the key stays: branch on it.',
       'negotiation',
     ),
-    stageId: f.id().nullable().describe('The id of the pipeline column.'),
+    stageId: f.nullableId('The id of the pipeline column.'),
     temperature: temperature()
       .nullable()
       .describe('The override of a team member takes precedence over the value of the agent.'),
-    qualifiedAt: f
-      .dateTime()
-      .nullable()
-      .describe('When it was qualified; null if it never entered the pipeline.'),
-    lastActivityAt: f
-      .dateTime()
-      .nullable()
-      .describe('The last activity that the dashboard recorded. Messages do not change it.'),
+    qualifiedAt: f.nullableDateTime('When it was qualified; null if it never entered the pipeline.'),
+    lastActivityAt: f.nullableDateTime(
+      'The last activity that the dashboard recorded. Messages do not change it.',
+    ),
     createdAt: f.createdAt(),
     updatedAt: f.updatedAt(),
   })
@@ -81,7 +76,7 @@ export type OpportunityTotalsQuery = z.infer<typeof OpportunityTotalsQuery>;
 
 const OpportunityTotal = z
   .object({
-    stageId: f.id().nullable().describe('The column of the pipeline; null for opportunities in none.'),
+    stageId: f.nullableId('The column of the pipeline; null for opportunities in none.'),
     count: f.field(z.int32(), 'The number of opportunities.', 12),
     budgets: z
       .array(
@@ -100,8 +95,6 @@ export const OpportunityTotals = z
   .object({ data: z.array(OpportunityTotal).describe('One entry for each column that has opportunities.') })
   .meta({ id: 'OpportunityTotals' });
 
-const count = () => f.integer().min(0, 'must be at least 0');
-
 export const OpportunityPut = z
   .object({
     title: f.text({ max: 500 }).nullish(),
@@ -113,8 +106,8 @@ export const OpportunityPut = z
     budgetMax: f.price().nullish(),
     budgetCurrency: f.currency().nullish().describe('Three-character currency code.'),
     checkInDate: f.dateText().nullish(),
-    nights: count().nullish(),
-    passengerCount: count().nullish(),
+    nights: f.naturalNumber().nullish(),
+    passengerCount: f.naturalNumber().nullish(),
     salesStage: f.text({ min: 1, max: 255 }).meta({ examples: ['qualified'] }),
     stageId: f.uuid().nullish(),
     temperature: temperature().nullish().describe('The value of the agent.'),

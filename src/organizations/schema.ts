@@ -8,11 +8,10 @@ export const Organization = z
     id: f.id(),
     name: z.string().meta({ examples: ['Viajes Andinos'] }),
     createdAt: f.dateTime(),
-    closedAt: f.dateTime().nullable().describe('When it was closed; null while it is open.'),
-    purgeAt: f
-      .dateTime()
-      .nullable()
-      .describe('Until then it can be reopened; then all its data is purged. Null while it is open.'),
+    closedAt: f.nullableDateTime('When it was closed; null while it is open.'),
+    purgeAt: f.nullableDateTime(
+      'Until then it can be reopened; then all its data is purged. Null while it is open.',
+    ),
   })
   .meta({ id: 'Organization' });
 export type Organization = z.infer<typeof Organization>;

@@ -8,27 +8,23 @@ export const Quote = z
   .object({
     id: f.recordId(),
     opportunityId: f.id().describe('The opportunity of the quote.'),
-    title: f.field(z.string(), 'What the quote offers.', 'Patagonia en familia'),
+    title: f.string('What the quote offers.', 'Patagonia en familia'),
     status: quoteStatus().describe(
       '`draft`: not finished; `published`: open to the customer; `disabled`: withdrawn.',
     ),
     destination: f.nullableText('The destination, as it was sent.', 'Bariloche'),
-    customerId: f.id().nullable().describe("The opportunity's customer; null if unknown."),
+    customerId: f.nullableId("The opportunity's customer; null if unknown."),
     customerName: f.nullableText('The name of the customer, even if the customer is archived.', 'Ana Peña'),
     price: f.nullableNumber('The total price, in `currency`; null if not set.', 3650),
     currency: f.nullableText('The currency of the price, three characters.', 'USD'),
-    token: f.field(
-      z.string(),
+    token: f.string(
       'The token of the public quote link: part of the URL that the customer sees.',
       '7hG2kQ9xZ4mN1pR8sT5vW3yB',
     ),
     openCount: f.field(z.int32(), 'How often the customer has opened the quote.', 2),
-    firstOpenedAt: f
-      .dateTime()
-      .nullable()
-      .describe('When the customer first opened the quote; null if never.'),
-    lastOpenedAt: f.dateTime().nullable().describe('When the customer last opened the quote; null if never.'),
-    publishedAt: f.dateTime().nullable().describe('When the quote was first published; null if never.'),
+    firstOpenedAt: f.nullableDateTime('When the customer first opened the quote; null if never.'),
+    lastOpenedAt: f.nullableDateTime('When the customer last opened the quote; null if never.'),
+    publishedAt: f.nullableDateTime('When the quote was first published; null if never.'),
     createdAt: f.createdAt(),
     updatedAt: f.updatedAt(),
   })
@@ -46,14 +42,10 @@ export const QuoteListQuery = z.object({
 export const QuoteAttachment = z
   .object({
     id: f.recordId(),
-    fileName: f.field(z.string(), 'The file name.', 'cotizacion.pdf'),
-    kind: f.field(
-      z.string(),
-      'The purpose of the file, such as itinerary. New values can appear.',
-      'itinerary',
-    ),
-    mimeType: f.field(z.string(), 'The media type of the file.', 'application/pdf'),
-    sizeBytes: f.field(z.int().min(0).max(Number.MAX_SAFE_INTEGER), 'The size of the file in bytes.', 18432),
+    fileName: f.string('The file name.', 'cotizacion.pdf'),
+    kind: f.string('The purpose of the file, such as itinerary. New values can appear.', 'itinerary'),
+    mimeType: f.string('The media type of the file.', 'application/pdf'),
+    sizeBytes: f.field(z.int().min(0), 'The size of the file in bytes.', 18432),
     url: f.field(
       z.url(),
       'A signed, short-lived link. Download the file at once, and do not store the link.',
@@ -108,7 +100,7 @@ export const QuotePut = z
       .text({ min: 1, max: 255 })
       .optional()
       .describe('Default: generated. Unique among the quotes. It cannot be changed later.'),
-    openCount: f.integer().min(0, 'must be at least 0').optional().describe(onCreation),
+    openCount: f.naturalNumber().optional().describe(onCreation),
     firstOpenedAt: f.pastTimestamp().nullish().describe(onCreation),
     lastOpenedAt: f.pastTimestamp().nullish().describe(onCreation),
     createdAt: f.createdOnce(),

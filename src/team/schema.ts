@@ -5,9 +5,9 @@ import * as f from '../contract/fields.ts';
 export const TeamMember = z
   .object({
     id: f.id().describe('Opaque, immutable identifier. `sellerMemberId` of an opportunity refers to it.'),
-    userId: f.field(z.string(), 'The id of the user account of the member.', 'usr_1042'),
-    name: f.field(z.string(), 'First and last name.', 'Lucía Romero'),
-    email: f.field(z.string(), 'The email address at work.', 'lucia@example.com'),
+    userId: f.string('The id of the user account of the member.', 'usr_1042'),
+    name: f.string('First and last name.', 'Lucía Romero'),
+    email: f.string('The email address at work.', 'lucia@example.com'),
     roles: f.field(z.array(z.string()), 'One base role and optional additional roles.', ['owner']),
     isAssignable: z
       .boolean()
