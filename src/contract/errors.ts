@@ -26,43 +26,15 @@ const kind = <Values = undefined>(described: Kind<Values>) => described;
 
 const plain = (status: number, message: string) => kind({ status, message });
 
+/** An error with a message for each reason. */
+const oneOf = <Reason extends string>(
+  status: number,
+  example: NoInfer<Reason>,
+  messages: Record<Reason, string>,
+) => kind<Reason>({ status, message: (reason) => messages[reason], example });
+
 const MAX_DETAILS = 20;
 const LIMIT_RULE = limitRule(MAX_LIMIT);
-
-const KEY_PROBLEMS = {
-  noKey: 'No API key was found. Send one key, as `Authorization: Bearer <key>` or as `x-api-key: <key>`.',
-  incomplete:
-    'This is not a complete API key: its format or its checksum is wrong. Copy the whole key, from `tcrm_` to the last character.',
-  notActive: 'The API key is not valid: it is unknown, expired or revoked.',
-  noToken: 'No valid token was found. Send `Authorization: Bearer <DASHBOARD_TOKEN>`.',
-};
-
-const NO_ROUTE = {
-  unknown: 'This operation does not exist. See /docs.',
-  undecodable: 'This operation does not exist: its path cannot be decoded. Percent-encode it as UTF-8.',
-  oauth: 'This service has no OAuth. Set the API key as a header: `Authorization: Bearer <key>`.',
-};
-
-const PRECONDITIONS = {
-  changed: 'The record has changed since you read it. Read it again and send its new ETag.',
-  noTag: 'If-Match has no entity tag. Send the ETag of the response unchanged, with its quotes.',
-  exists: 'The record already exists, or is archived. To replace it, omit If-None-Match.',
-  file: 'The file does not match the conditions in the headers of the request.',
-};
-
-const KEY_REUSED = {
-  body: 'This Idempotency-Key was already used with a different body.',
-  record: 'The record that this Idempotency-Key created was archived, merged or deleted since.',
-};
-
-const UNAVAILABLE = {
-  busy: 'The service cannot handle the request right now. Wait the seconds in Retry-After, then retry.',
-  undone:
-    'The service cannot handle the request right now. Nothing was written. Wait the seconds in Retry-After, then retry.',
-  unknownOutcome:
-    'The request may have been applied. Retry with the same Idempotency-Key, or read before you retry.',
-  closed: 'The dashboard API is closed: this service has no DASHBOARD_TOKEN.',
-};
 
 type Inactive = { revokedAt: string | null; replacedBy: string | null; isExpired: boolean };
 
@@ -94,13 +66,17 @@ const ERRORS = {
     },
     example: [{ path: 'query.limit', message: LIMIT_RULE }],
   }),
-  UNAUTHORIZED: kind<keyof typeof KEY_PROBLEMS>({
-    status: 401,
+  UNAUTHORIZED: {
+    ...oneOf(401, 'notActive', {
+      noKey: 'No API key was found. Send one key, as `Authorization: Bearer <key>` or as `x-api-key: <key>`.',
+      incomplete:
+        'This is not a complete API key: its format or its checksum is wrong. Copy the whole key, from `tcrm_` to the last character.',
+      notActive: 'The API key is not valid: it is unknown, expired or revoked.',
+      noToken: 'No valid token was found. Send `Authorization: Bearer <DASHBOARD_TOKEN>`.',
+    }),
     meaning: 'No key or token was found, or it is not valid.',
-    message: (problem) => KEY_PROBLEMS[problem],
-    example: 'notActive',
     headers: () => ({ 'www-authenticate': 'Bearer' }),
-  }),
+  },
   KEY_READ_ONLY: plain(403, 'This key can only read. Use a key with the access "write".'),
   KEY_CREATE_ONLY: plain(403, 'This key can only create. Use a key with the access "write" or "read".'),
   KEY_RESOURCE_NOT_ALLOWED: kind<{ resource: string; resources: readonly string[] }>({
@@ -111,10 +87,10 @@ const ERRORS = {
     example: { resource: 'customers', resources: ['catalog'] },
   }),
   FILE_LINK_INVALID: plain(403, 'The link has expired or is not valid. List the attachments again.'),
-  ROUTE_NOT_FOUND: kind<keyof typeof NO_ROUTE>({
-    status: 404,
-    message: (reason) => NO_ROUTE[reason],
-    example: 'unknown',
+  ROUTE_NOT_FOUND: oneOf(404, 'unknown', {
+    unknown: 'This operation does not exist. See /docs.',
+    undecodable: 'This operation does not exist: its path cannot be decoded. Percent-encode it as UTF-8.',
+    oauth: 'This service has no OAuth. Set the API key as a header: `Authorization: Bearer <key>`.',
   }),
   CATALOG_PRODUCT_NOT_FOUND: notFound(
     'catalog product',
@@ -154,10 +130,10 @@ const ERRORS = {
     message: ({ mergedInto }) => `The customer was merged into customer ${mergedInto}.`,
     example: { mergedInto: ID },
   }),
-  IDEMPOTENCY_KEY_REUSED: kind<keyof typeof KEY_REUSED>({
-    status: 409,
-    message: (difference) => `${KEY_REUSED[difference]} Use a new key for a new request.`,
-    example: 'body',
+  IDEMPOTENCY_KEY_REUSED: oneOf(409, 'body', {
+    body: 'This Idempotency-Key was already used with a different body. Use a new key for a new request.',
+    record:
+      'The record that this Idempotency-Key created was archived, merged or deleted since. Use a new key for a new request.',
   }),
   IDEMPOTENCY_IN_PROGRESS: kind({
     status: 409,
@@ -196,10 +172,11 @@ const ERRORS = {
     409,
     'The quote is not published, or its customer was erased: nobody can open it.',
   ),
-  PRECONDITION_FAILED: kind<keyof typeof PRECONDITIONS>({
-    status: 412,
-    message: (reason) => PRECONDITIONS[reason],
-    example: 'changed',
+  PRECONDITION_FAILED: oneOf(412, 'changed', {
+    changed: 'The record has changed since you read it. Read it again and send its new ETag.',
+    noTag: 'If-Match has no entity tag. Send the ETag of the response unchanged, with its quotes.',
+    exists: 'The record already exists, or is archived. To replace it, omit If-None-Match.',
+    file: 'The file does not match the conditions in the headers of the request.',
   }),
   PAYLOAD_TOO_LARGE: kind<{ part: 'body' | 'file'; limit: string }>({
     status: 413,
@@ -223,12 +200,17 @@ const ERRORS = {
     headers: ({ reset }) => ({ 'retry-after': String(reset) }),
   }),
   INTERNAL_ERROR: plain(500, 'Internal error in the service. Report the X-Request-Id.'),
-  SERVICE_UNAVAILABLE: kind<keyof typeof UNAVAILABLE>({
-    status: 503,
-    message: (reason) => UNAVAILABLE[reason],
-    example: 'busy',
-    headers: (reason) => ({ 'retry-after': reason === 'closed' ? '60' : '1' }),
-  }),
+  SERVICE_UNAVAILABLE: {
+    ...oneOf(503, 'busy', {
+      busy: 'The service cannot handle the request right now. Wait the seconds in Retry-After, then retry.',
+      undone:
+        'The service cannot handle the request right now. Nothing was written. Wait the seconds in Retry-After, then retry.',
+      unknownOutcome:
+        'The request may have been applied. Retry with the same Idempotency-Key, or read before you retry.',
+      closed: 'The dashboard API is closed: this service has no DASHBOARD_TOKEN.',
+    }),
+    headers: (reason: string) => ({ 'retry-after': reason === 'closed' ? '60' : '1' }),
+  },
 };
 
 export type ErrorCode = keyof typeof ERRORS;
