@@ -32,6 +32,7 @@ import {
   products,
   type Queries,
   qb,
+  RETENTION,
   returningJson,
   searchableProducts,
   unprepared,
@@ -45,9 +46,6 @@ import {
   CatalogProductRecordUpdate,
 } from './schema.ts';
 import { patchedVariants, variantOf } from './variants.ts';
-
-/** 30 days. In hours: a day of PostgreSQL has 23 or 25 hours when its time zone changes the clock. */
-const RETENTION = sql.raw(`interval '720 hours'`);
 
 const isRestorable = sql`${products.archivedAt} >= now() - ${RETENTION}`;
 

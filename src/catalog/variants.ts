@@ -1,5 +1,4 @@
-import type { FieldError } from '../contract/errors.ts';
-import { validationFailed } from '../contract/errors.ts';
+import { type FieldError, validationFailed } from '../contract/errors.ts';
 import { newId } from '../db/index.ts';
 import { CatalogProductVariant, type CatalogProductVariantUpdate } from './schema.ts';
 

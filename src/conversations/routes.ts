@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
-import type { Json, List, OrganizationScope } from '../db/index.ts';
+import type { List } from '../db/index.ts';
 import { json } from '../openapi/responses.ts';
 import { listConversations } from './repository.ts';
 import {
@@ -22,11 +22,7 @@ export type ConversationView = {
   query: typeof ConversationListQuery | typeof ConversationRecordListQuery;
   transcript: typeof ConversationTranscript | typeof ConversationTranscriptRecord;
   list: List<ConversationView['query']>;
-  getTranscript: (
-    scope: OrganizationScope,
-    id: string,
-    query: ConversationTranscriptQuery,
-  ) => Promise<Json<unknown>>;
+  getTranscript: typeof getTranscript;
 };
 
 export const publicConversations: ConversationView = {

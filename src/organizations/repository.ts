@@ -22,14 +22,12 @@ import {
   prepared,
   type Queries,
   qb,
+  RETENTION,
   returningJson,
   teamMembers,
   unprepared,
 } from '../db/index.ts';
 import { ClosedOrganization, Organization, type OrganizationListQuery } from './schema.ts';
-
-/** 30 days, in hours: a PostgreSQL day has 23 or 25 hours across a clock change. */
-const RETENTION = sql.raw(`interval '720 hours'`);
 
 /** Closed for so long that it cannot be reopened. */
 export const isPastRetention = sql`${organizations.closedAt} <= now() - ${RETENTION}`;

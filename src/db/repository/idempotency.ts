@@ -7,8 +7,6 @@ import { idempotencyKeys } from '../tables/index.ts';
 
 /** An Idempotency-Key is written in the statement that creates its record, and finds that record for a day. */
 
-const RETENTION_HOURS = 24;
-
 /** Both are SHA-256: of the key with its operation, and of the body. */
 export type IdempotencyKey = { fingerprint: Buffer; bodyHash: Buffer };
 
@@ -17,7 +15,7 @@ export class KeyInUse extends Error {}
 
 type Key = { organizationId: string; fingerprint: Buffer };
 
-const isStored = sql`${idempotencyKeys.createdAt} > now() - interval '${sql.raw(String(RETENTION_HOURS))} hours'`;
+const isStored = sql`${idempotencyKeys.createdAt} > now() - interval '24 hours'`;
 
 const fingerprintIs = ($: Params<Key>) =>
   and(ofOrganization(idempotencyKeys, $), eq(idempotencyKeys.fingerprint, $.fingerprint));
