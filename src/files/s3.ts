@@ -16,9 +16,7 @@ export type S3Options = {
 };
 
 /** Clients download from the store itself, with signed URLs. */
-export async function openS3(
-  options: S3Options,
-): Promise<{ storage: FileStorage; links: FileLinks; close: () => Promise<void> }> {
+export async function openS3(options: S3Options) {
   const { bucket, prefix, ttlSeconds, endpoint, credentials, region } = options;
   const client = new S3Client({
     ...(credentials && { credentials }),

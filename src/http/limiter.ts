@@ -15,10 +15,7 @@ const WINDOW = { points: 0, duration: WINDOW_SECONDS };
 export const memoryLimiter = (): Limiter => new RateLimiterMemory(WINDOW);
 
 /** Counts in Redis, for all instances together, and in memory while Redis does not reply. */
-export async function redisLimiter(
-  url: string,
-  onError: (error: Error) => void,
-): Promise<{ limiter: Limiter; close: () => Promise<void> }> {
+export async function redisLimiter(url: string, onError: (error: Error) => void) {
   const { Redis } = await import('ioredis');
   const client = new Redis(url, {
     connectionName: 'travel-agency-crm-api',

@@ -110,13 +110,11 @@ export function describeApi(app: FastifyInstance, api: ApiDescription): () => ob
   // `/team` belongs to the tag of `/team-members`.
   const tagOf = (segment: string): string | undefined =>
     tags.find(({ name }) => name.toLowerCase().replaceAll(' ', '-').startsWith(segment))?.name;
-  // The plugin's types are of OpenAPI 3.0, which has no `identifier`.
-  const named = { name: license, identifier: license } as object;
   const declared = new Map<string, Declared>();
   app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title, version, description, contact, license: named },
+      info: { title, version, description, contact, license: { name: license, identifier: license } },
       servers: [],
       tags,
       components: { securitySchemes },

@@ -123,18 +123,14 @@ export async function updateOrganization(
   return row.body;
 }
 
-function defineClosedAt<T>(
-  name: string,
-  fields: Fields<T>,
-  closedAt: SQL,
-): (scope: OrganizationScope) => Promise<Json<T>> {
+function defineClosedAt<T>(name: string, fields: Fields<T>, closedAt: SQL) {
   const statement = prepared(name, ($: Params<Key>) =>
     returningJson(
       { table: organizations, fields },
       qb.update(organizations).set({ closedAt }).where(organizationIs($)),
     ),
   );
-  return async ({ db, organizationId: id }) => {
+  return async ({ db, organizationId: id }: OrganizationScope): Promise<Json<T>> => {
     const [row] = await db.write(statement, { id });
     if (!row) throw organizationNotFound(id);
     openUntil.delete(id);
