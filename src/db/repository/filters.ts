@@ -1,6 +1,6 @@
 import { eq, is, isNull, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { type PgColumn, PgUUID } from 'drizzle-orm/pg-core';
-import { idOrNull, isId } from '../sql/ids.ts';
+import { isId } from '../sql/ids.ts';
 import type { Resource } from '../tables/resource.ts';
 
 type Id = Placeholder | SQL;
@@ -26,8 +26,8 @@ export type Filters = Readonly<Record<string, Filter>>;
 export const equals = (column: PgColumn, copy?: PgColumn): Filter => ({
   where: ($) => eq(column, $),
   inDocuments: copy && (($) => eq(copy, $)),
-  // PostgreSQL rejects text that is not an id.
-  value: is(column, PgUUID) ? idOrNull : undefined,
+  // PostgreSQL rejects text that is not an id, whereas null equals none.
+  value: is(column, PgUUID) ? (sent) => (isId(sent) ? sent : null) : undefined,
 });
 
 export const since = (column: PgColumn): Filter => ({ where: ($) => sql`${column} >= ${$}::timestamptz` });

@@ -13,6 +13,3 @@ export const isId = (text: string): boolean => WHOLE.test(text);
 /** Organizations may have records with the same id. */
 export const idAmongAll = ({ organizationId, id }: { organizationId: string; id: string }): string =>
   `${organizationId} ${id}`;
-
-/** For filters: PostgreSQL rejects text that is not a UUID, whereas null equals no id. */
-export const idOrNull = (text: string): string | null => (isId(text) ? text : null);
