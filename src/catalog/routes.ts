@@ -53,7 +53,6 @@ export const publicCatalog: CatalogView = {
 
 export const catalogRoutes: FastifyPluginAsyncZod<CatalogView> = async (app, view) => {
   const { product, statements } = view;
-  const params = CatalogProductParams;
 
   app.get(
     '/catalog/products',
@@ -98,7 +97,7 @@ export const catalogRoutes: FastifyPluginAsyncZod<CatalogView> = async (app, vie
         operationId: 'getCatalogProduct',
         summary: 'Get a product',
         description: 'One product with its variants. Use it to read a product whose id you know.',
-        params,
+        params: CatalogProductParams,
         response: { 200: json(product, 'The product.') },
       },
     },
@@ -113,7 +112,7 @@ export const catalogRoutes: FastifyPluginAsyncZod<CatalogView> = async (app, vie
         operationId: 'updateCatalogProduct',
         summary: 'Update a product',
         description: `${CHANGES} ${view.variants}`,
-        params,
+        params: CatalogProductParams,
         body: view.update,
         response: { 200: json(product, 'The product as it is now.') },
       },
@@ -133,7 +132,7 @@ export const catalogRoutes: FastifyPluginAsyncZod<CatalogView> = async (app, vie
         summary: 'Archive a product',
         description:
           'The product is archived. The dashboard can restore it within 30 days; then it is purged. Use it to remove a product for good. To stop selling a product for a time, set its `status` to `paused`.',
-        params,
+        params: CatalogProductParams,
         response: { 200: json(ArchivedCatalogProduct, 'The product was archived.') },
       },
     },

@@ -66,7 +66,6 @@ function asSent(created: Json<Customer>, sent: CustomerCreate): Json<Customer> {
 
 export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, view) => {
   const { customer, statements } = view;
-  const params = CustomerParams;
 
   app.get(
     '/customers',
@@ -118,7 +117,7 @@ export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, v
         operationId: 'getCustomer',
         summary: 'Get a customer',
         description: 'One customer with its contacts. Use it to read a customer whose id you know.',
-        params,
+        params: CustomerParams,
         response: { 200: json(customer, 'The customer.') },
       },
     },
@@ -137,7 +136,7 @@ export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, v
         operationId: 'updateCustomer',
         summary: 'Update a customer',
         description: `${CHANGES} \`contacts\`, \`tags\` and \`summary\` replace what was there: to add to them, read the customer first, and send the old value with the new one. Use it to correct or complete what is known about the person.`,
-        params,
+        params: CustomerParams,
         body: CustomerUpdate,
         response: { 200: json(customer, 'The customer as it is now.') },
       },
@@ -160,7 +159,7 @@ export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, v
         summary: 'Archive a customer',
         description:
           'The customer is archived, and other customers can have its contacts; its history is kept. Use it to remove a customer.',
-        params,
+        params: CustomerParams,
         response: { 200: json(ArchivedCustomer, 'The customer was archived.') },
       },
     },

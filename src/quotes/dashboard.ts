@@ -34,10 +34,10 @@ import {
   QuoteUpdate,
 } from './schema.ts';
 
-const quoteParams = uuidParams('quoteId');
+const params = uuidParams('quoteId');
 
 export const quoteRecords: QuoteView = {
-  params: quoteParams,
+  params,
   quote: QuoteRecord,
   query: QuoteRecordListQuery,
   list: quoteRecord.list,
@@ -65,7 +65,6 @@ export type QuoteRoutesOptions = { storage: FileStorage; links: FileLinks };
 
 export const quoteDashboardRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, options) => {
   const { storage } = options;
-  const params = quoteParams;
 
   app.get(
     '/quotes/:quoteId',
@@ -155,7 +154,7 @@ export const quoteDashboardRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = a
         summary: 'Count an opening of a quote',
         description:
           'Adds one to `openCount`; `firstOpenedAt` becomes the earliest opening, `lastOpenedAt` the latest. A quote that is not published returns 409 QUOTE_NOT_PUBLISHED.',
-        params: quoteParams,
+        params,
         body: QuoteOpen,
         response: { 200: json(QuoteRecord, 'The quote as it is now.') },
       },
@@ -205,7 +204,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
         summary: 'Attach a file to a quote',
         description: `The file is streamed to the storage. A file larger than 25 MiB is rejected while it arrives (413). A quote has at most ${MAX_ATTACHMENTS} attachments.`,
         consumes: ['multipart/form-data'],
-        params: quoteParams,
+        params,
         body: QuoteAttachmentUpload,
         response: { 201: json(QuoteAttachment, 'The attachment.') },
       },
