@@ -1,5 +1,6 @@
 import { and, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import { ApiError, invalid } from '../contract/errors.ts';
+import { LATEST } from '../contract/fields.ts';
 import {
   apiKeys,
   columns,
@@ -176,7 +177,7 @@ const replaceStatement = prepared(
 
 /** Gives the new key the whole lifetime of the old one. */
 const renewedExpiry = ({ createdAt, expiresAt }: ApiKey, now: number): string | null =>
-  expiresAt && new Date(now + Date.parse(expiresAt) - Date.parse(createdAt)).toISOString();
+  expiresAt && new Date(Math.min(LATEST, now + Date.parse(expiresAt) - Date.parse(createdAt))).toISOString();
 
 /**
  * Issues a key with the settings of the old one, which stays active for the overlap, but not beyond its own expiry.

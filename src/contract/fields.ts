@@ -82,7 +82,7 @@ export const positiveNumber = () => z.number().gt(0, 'must be greater than 0');
 export const price = () => z.number().min(0, 'must be at least 0');
 
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
-const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
+export const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** PostgreSQL has no year 0, which `z.iso.datetime()` accepts. */
 function hasShortYear(timestamp: string): boolean {

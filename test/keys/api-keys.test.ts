@@ -133,6 +133,11 @@ describe('a rotation', () => {
     expect(late).toBeGreaterThanOrEqual(0);
     expect(late).toBeLessThan(HOUR);
     expect((await find(old.id)).expiresAt).toBe(inFuture(HOUR));
+    // The last timestamp that is stored.
+    const last = '9999-12-31T23:59:59.999Z';
+    const { id } = await issue({ expiresAt: last });
+    await service.query("update api_keys set created_at = '2020-01-01' where id = $1", [id]);
+    expect((await rotate(id)).body.expiresAt).toBe(last);
   });
 
   test('of a revoked or expired key is 409 and issues nothing', async () => {
