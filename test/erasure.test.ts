@@ -6,6 +6,8 @@ import { beforeAll, expect, test } from 'vitest';
 import { restoreCustomer } from '../src/customers/repository.ts';
 import { type OrganizationScope, scopeTo } from '../src/db/index.ts';
 import { createLogger } from '../src/http/logging.ts';
+import { opportunityRecord } from '../src/opportunities/repository.ts';
+import type { OpportunityPut } from '../src/opportunities/schema.ts';
 import { eraseCustomer } from '../src/person/erase.ts';
 import { openQuote } from '../src/quotes/repository.ts';
 import { readDocument } from './support/contract.ts';
@@ -316,16 +318,19 @@ test('an erasure has a time limit of its own, above that of a statement', async 
   await service.query('drop function sleep cascade');
 });
 
-test('what waits for an erasure is rejected: a restore of the customer, and an opening of a quote', async () => {
+test('what waits for an erasure is rejected: a restore of the customer, an opening of a quote, and an opportunity that names the customer', async () => {
   const agency = await service.agency();
   const { id } = await customer(agency);
   const lead = await opportunity(agency, { customerId: id });
   const offer = await quote(agency, { opportunityId: lead.id, status: 'published' });
-  const archived = await customer(agency);
+  const [archived, named] = [await customer(agency), await customer(agency)];
+  const putLead = (scope: OrganizationScope, body: OpportunityPut) =>
+    opportunityRecord.put(scope, randomUUID(), body);
   await agency.delete(`/v1/customers/${archived.id}`);
   const waiting: [erased: string, code: string, write: (scope: OrganizationScope) => Promise<unknown>][] = [
     [archived.id, 'CUSTOMER_ERASED', (scope) => restoreCustomer(scope, archived.id)],
     [id, 'QUOTE_NOT_PUBLISHED', (scope) => openQuote(scope, offer.id, new Date().toISOString())],
+    [named.id, 'VALIDATION_FAILED', (scope) => putLead(scope, { salesStage: 'new', customerId: named.id })],
   ];
   for (const [customerId, code, write] of waiting) {
     let result: unknown;

@@ -81,7 +81,7 @@ export function definePut<T, Name extends string>(
     const found = (id: Placeholder | SQL, lock: SQL) =>
       sql`(select case when ${visible} then 'visible' else ${other.id}::text end from ${other} where ${keyIs(other, { ...key, id })} ${lock})`;
     const survivor = sql`(select coalesce(${mergedInto}, ${other.id}) from ${other} where ${keyIs(other, key)} for key share)`;
-    const state = mergedInto ? found(survivor, sql``) : found(key.id, sql`for share`);
+    const state = mergedInto ? found(survivor, sql`for key share`) : found(key.id, sql`for share`);
     return sql`${state} as ${sql.identifier(field)}`;
   };
 
