@@ -32,8 +32,8 @@ export const Conversation = z
 
 export const ConversationFilters = z.object({
   ...f.changeQuery(),
-  activityState: f.textFilter('Conversations in exactly this state.'),
-  channel: f.textFilter('Conversations on exactly this channel.').meta({ examples: ['whatsapp'] }),
+  activityState: f.textFilter('Conversations in exactly this state.', 255),
+  channel: f.textFilter('Conversations on exactly this channel.', 255).meta({ examples: ['whatsapp'] }),
   contact: contactFilter('Conversations with exactly this contact'),
   customerId: f.idFilter('customers'),
   query: f.textFilter('Text in the contact name or the channel identifier, ignoring case and accents.'),

@@ -114,7 +114,7 @@ export function sendFrameworkError(error: FastifyError, request: FastifyRequest,
 }
 
 const PARSER_MESSAGES: Record<string, string> = {
-  HPE_HEADER_OVERFLOW: 'The headers are larger than 8 KiB.',
+  HPE_HEADER_OVERFLOW: 'The headers are larger than 8 KiB, or more than 64.',
   HPE_INVALID_URL: 'The URL has characters that must be percent-encoded, such as %C3%B1 for ñ.',
   ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive.',
 };

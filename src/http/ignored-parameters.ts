@@ -128,17 +128,17 @@ export function reportIgnoredParameters(app: FastifyInstance): void {
     const query = unknownNames(request.query, schema.querystring ?? z.object(), '')
       .take(MAX_NAMES)
       .toArray();
-    const body = unknownNames(request.body, schema.body, 'body', responseSchemaOf(schema.response))
-      .take(MAX_NAMES)
-      .toArray();
+    const inBody = () => unknownNames(request.body, schema.body, 'body', responseSchemaOf(schema.response));
     nameIgnored(
       reply,
-      [...query, ...body].map(({ path }) => path),
+      [...query, ...inBody().take(MAX_NAMES)].map(({ path }) => path),
     );
     if (isStrict(request)) {
       reply.header('preference-applied', 'handling=strict');
       // A PATCH or PUT may send back a record as it was read, with its read-only fields. In a POST they are a mistake.
-      const rejected = body.filter(({ isInResponse }) => request.method === 'POST' || !isInResponse);
+      const rejected = inBody()
+        .filter(({ isInResponse }) => request.method === 'POST' || !isInResponse)
+        .take(MAX_NAMES);
       const ofQuery = query.map((unknown) => ({ ...unknown, path: `query.${unknown.path}` }));
       request.strictErrors = [...ofQuery, ...rejected].map(strictError);
     }

@@ -58,6 +58,8 @@ export function createHttpServer(options: HttpServerOptions) {
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   rejectBadEscapes(app);
   limitConnections(app);
+  // Node's own 417 has no body.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
   handleErrors(app);
   app.addHook('onRequest', (request, reply, done) => {

@@ -49,7 +49,7 @@ export const OpportunityListQuery = z.object({
   ...f.changeQuery(),
   customerId: f.idFilter('customers'),
   query: f.textFilter('Text in the title, short reference or destination, ignoring case and accents.'),
-  salesStage: f.textFilter('Opportunities of exactly this sales stage.'),
+  salesStage: f.textFilter('Opportunities of exactly this sales stage.', 255),
   sellerMemberId: f.idFilter('team members'),
   stageId: f.idFilter('pipeline columns'),
   temperature: temperature()

@@ -37,7 +37,10 @@ const UNDECODABLE_PATH = errorBody(
   'This operation does not exist: its path cannot be decoded. Percent-encode it as UTF-8.',
 );
 const NOT_HTTP = errorBody('VALIDATION_FAILED', 'The request is not valid HTTP.');
-const TOO_LARGE_HEADERS = errorBody('VALIDATION_FAILED', 'The headers are larger than 8 KiB.');
+const TOO_LARGE_HEADERS = errorBody(
+  'VALIDATION_FAILED',
+  'The headers are larger than 8 KiB, or more than 64.',
+);
 const NOT_ASCII = errorBody(
   'VALIDATION_FAILED',
   'The URL has characters that must be percent-encoded, such as %C3%B1 for ñ.',
@@ -80,6 +83,7 @@ describe('a request that reaches no operation gets the body of an error', () => 
     ['a URL that is not ASCII', NOT_ASCII, Buffer.from('GET /v1/ñ HTTP/1.1\r\nHost: x\r\n\r\n')],
     ['headers of more than 8 KiB', TOO_LARGE_HEADERS, get('/v1/team', { 'X-Large': 'x'.repeat(8_300) })],
     ['65 headers', invalid(['header', 'must have at most 64 fields']), get('/v1/team', SIXTY_FIVE_HEADERS)],
+    ['66 headers', TOO_LARGE_HEADERS, get('/v1/team', { ...SIXTY_FIVE_HEADERS, 'X-64': 'a' })],
     ['HTTP/1.1 without a Host', invalid(['header.host', 'is required']), get('/v1/team', { Host: null })],
   ])('%s', async (_name, body, bytes) => {
     expectError(await exchange(port, bytes), body);
@@ -95,6 +99,7 @@ test.each<[string, (headers: Record<string, string>) => Buffer]>([
   ['HTTP/1.0', () => Buffer.from(`GET /v1/team HTTP/1.0\r\nx-api-key: ${agency.key}\r\n\r\n`)],
   ['an absolute URL', (key) => get('http://example.com/v1/team', key)],
   ['an upgrade', (key) => get('/v1/team', { ...key, Connection: 'Upgrade', Upgrade: 'websocket' })],
+  ['an unknown expectation', (key) => get('/v1/team', { ...key, Expect: 'nonsense' })],
   ['a malformed body', (key) => requestBytes('GET', '/v1/team', { ...key, ...JSON_HEADERS }, '{')],
 ])('a GET with %s is a GET like any other', async (_name, bytes) => {
   const response = await exchange(port, bytes({ 'x-api-key': agency.key }));

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { EXAMPLE_ID } from '../../src/contract/fields.ts';
-import { DOCUMENTED, SCHEMAS, type Schema } from '../support/contract.ts';
+import { bodyOf, DOCUMENTED, SCHEMAS, type Schema } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { invalid } from '../support/faults.ts';
 import { type Has, populate, requestOf, send, type World } from '../support/operations.ts';
@@ -139,6 +139,20 @@ describe('every parameter accepts what its document allows, rejects everything e
   });
 });
 
+test('a filter accepts the longest value that its field can have', () => {
+  const compared = WITH_QUERY.flatMap(({ name, path, operation }) =>
+    (operation.parameters ?? []).filter(inQuery).flatMap((filter) =>
+      DOCUMENTED.filter((other) => other.path.includes(`/${path.split('/').at(-1)}`)).flatMap((other) => {
+        const field = SCHEMAS[bodyOf(other.operation) ?? '']?.properties?.[filter.name];
+        const isLonger = Number(field?.maxLength) > Number(filter.schema.maxLength);
+        return field?.maxLength ? [`${name} ${filter.name} ${isLonger ? 'is too short' : 'is enough'}`] : [];
+      }),
+    ),
+  );
+  expect(compared).toContain('GET /v1/opportunities salesStage is enough');
+  expect(compared.filter((each) => each.endsWith('short'))).toEqual([]);
+});
+
 test('at most twenty errors are reported at once', async () => {
   const variants = Array.from({ length: 50 }, () => ({ status: 'x', currency: '' }));
   const { body } = await agency.post('/v1/catalog/products', { variants });
@@ -221,6 +235,13 @@ describe('unknown names are ignored and reported', () => {
     expect(headers['x-ignored-parameters']?.split(', ').sort()).toEqual(
       [...ofContact, 'createdAt', 'displayName', 'id', 'updatedAt'].map((name) => `body.${name}`),
     );
+  });
+
+  test('strict handling rejects an unknown name behind any number of read-only ones', async () => {
+    const contacts = Array.from({ length: 7 }, contact);
+    const { body: read } = await agency.post('/v1/customers', { contacts });
+    const { body } = await agency.patch(`/v1/customers/${read.id}`, { ...read, citty: 'x' }, strictly);
+    expect(body).toEqual(invalid(['body.citty', 'is unknown (did you mean city?)']));
   });
 
   test('variants in a PATCH have no effect, with strict handling too, and are named', async () => {
