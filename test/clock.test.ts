@@ -115,13 +115,14 @@ test('a difference of the clocks is reported at each check, and logged once unti
 });
 
 test('a process that runs for 26 hours answers as it did at its start: createdAt of now, links, lists', async () => {
-  setClock(-26 * HOUR);
+  setClock(0);
   const old = await startService();
   const oldDashboard = await buildDashboard(old);
   const agency = await old.agency();
   const has = await populate({ agency, service: old });
   const world = { agency, service: old, dashboard: oldDashboard };
-  setClock(0);
+  // What a module computed when it was loaded is of the real time too.
+  setClock(26 * HOUR);
   for (const name of operationsBy('GET')) {
     const { status, body } = await send(world, await requestOf(name, has));
     expect([name, status], JSON.stringify(body)).toEqual([name, 200]);

@@ -47,13 +47,18 @@ STUBS['node:timers/promises'] = ['setTimeout'];
 const SCRIPT = `
   import { registerHooks } from 'node:module';
   const stubs = ${JSON.stringify(STUBS)};
-  const part = {
-    close: async () => {}, stop: async () => {},
-    limiter: 'the limiter', storage: 'the storage', links: 'the links',
+  const print = (name, args) => console.log(JSON.stringify({ [name]: args }));
+  const returned = {
+    greeting: '',
+    checkDatabase: Promise.resolve(7),
+    watchClock: (difference) => print('compared', [difference]),
   };
   globalThis.call = (name, args) => {
-    console.log(JSON.stringify({ [name]: args }, (_key, value) => (value === part ? undefined : value)));
-    return name === 'greeting' ? '' : name === 'migrateDatabase' || name === 'listen' ? undefined : part;
+    print(name, args);
+    if (name === 'buildDashboardApp') args[0].health.ready();
+    const end = async () => print('ended', [name]);
+    const part = { close: end, stop: end, limiter: 'the limiter', storage: 'the storage', links: 'the links', clockCompared: 'the gauge' };
+    return returned[name] ?? { ...part, toJSON: () => name };
   };
   registerHooks({
     resolve: (specifier, context, next) =>
@@ -71,8 +76,9 @@ const SCRIPT = `
   setInterval(() => undefined, 1_000);
   await import(process.cwd() + '/src/server.ts');`;
 
-test('each variable reaches the part of the service that it is for', async () => {
-  const { child, until, output, ended } = startProcess(VARIABLES, [
+/** The arguments of each call, and of calls of one name in their order. */
+async function callsWith(variables: Record<string, string>) {
+  const { child, until, output, ended } = startProcess(variables, [
     '--import',
     './src/runtime.js',
     '--input-type=module',
@@ -83,25 +89,36 @@ test('each variable reaches the part of the service that it is for', async () =>
   child.kill('SIGTERM');
   expect(await ended).toBe(0);
   const lines = output().trim().split('\n');
-  const calls = Object.assign({}, ...lines.map((line) => JSON.parse(line)));
-  const listening = lines
-    .filter((line) => line.startsWith('{"listen"'))
-    .map((line) => JSON.parse(line).listen);
+  const printed = lines.map((line) => JSON.parse(line));
+  const all = (name: string) => printed.flatMap((call) => (name in call ? [call[name]] : []));
+  return { calls: Object.assign({}, ...printed), all };
+}
+
+test('each variable, and each part of the service, reaches the parts that it is for; what was opened is closed, the latest first', async () => {
+  const { calls, all } = await callsWith(VARIABLES);
   const { DATABASE_URL, DATABASE_DIRECT_URL, DASHBOARD_TOKEN } = VARIABLES;
-  expect(listening).toEqual([
-    [null, { host: '127.0.0.2', port: 21_001 }],
-    [null, { host: '127.0.0.3', port: 21_002 }],
+  expect(all('listen')).toEqual([
+    ['buildApp', { host: '127.0.0.2', port: 21_001 }],
+    ['buildDashboardApp', { host: '127.0.0.3', port: 21_002 }],
   ]);
+  expect(all('closeServer').map(([app]) => app)).toEqual(['buildApp', 'buildDashboardApp']);
+  expect(all('ended').flat()).toEqual(['redisLimiter', 'startJobs', 'openFiles', 'openDatabase']);
+  const [db, logger, metrics] = ['openDatabase', 'createLogger', 'createMetrics'];
   expect(calls).toMatchObject({
     createLogger: ['error'],
     migrateDatabase: [DATABASE_DIRECT_URL],
     openDatabase: [{ url: DATABASE_URL, poolSize: 17, statementTimeout: 4_600 }],
     openFiles: [readConfig(VARIABLES), 'https://crm.example.com'],
-    createMetrics: [null, '/nowhere/data'],
-    startJobs: [{ url: DATABASE_DIRECT_URL, storage: 'the storage' }],
+    openKeyCache: [{ db, logger }],
+    createMetrics: [db, '/nowhere/data'],
+    checkDatabase: [DATABASE_URL],
+    watchClock: [logger, 'the gauge'],
+    compared: [7],
+    startJobs: [{ db, logger, metrics, url: DATABASE_DIRECT_URL, storage: 'the storage' }],
     redisLimiter: ['redis://redis.example:3', null],
     buildApp: [
       {
+        ...{ db, logger, metrics, keys: 'openKeyCache' },
         rateLimit: { limiter: 'the limiter', requestsPerMinute: 6_001 },
         links: 'the links',
         trustProxy: '10.0.0.0/8',
@@ -112,6 +129,7 @@ test('each variable reaches the part of the service that it is for', async () =>
     ],
     buildDashboardApp: [
       {
+        ...{ db, logger, health: { metrics }, draining: {} },
         token: DASHBOARD_TOKEN,
         storage: 'the storage',
         links: 'the links',
@@ -124,6 +142,19 @@ test('each variable reaches the part of the service that it is for', async () =>
   expect(calls).not.toHaveProperty('startEmbeddedPostgres');
   expect(calls).not.toHaveProperty('memoryLimiter');
   expect(Object.keys(VARIABLES)).toEqual(Object.keys(Environment.shape));
+});
+
+test('without the other variables the service has one database URL, its own port in links, no token, and no time to drain', async () => {
+  const { DATABASE_URL, PORT, FILE_STORAGE } = VARIABLES;
+  const { calls } = await callsWith({ DATABASE_URL, PORT, FILE_STORAGE, SHUTDOWN_DRAIN_MS: '0' });
+  expect(calls).toMatchObject({
+    migrateDatabase: [DATABASE_URL],
+    startJobs: [{ url: DATABASE_URL }],
+    openFiles: [{}, `http://localhost:${PORT}`],
+    memoryLimiter: [],
+    setTimeout: [0],
+  });
+  expect(calls.buildDashboardApp[0]).not.toHaveProperty('token');
 });
 
 /** A default that opens something has a reason. */
