@@ -91,6 +91,14 @@ export const lockChainStatement = prepared('conversations.lock_chain', ($: Param
     .for('no key update');
 });
 
+export async function lockToPutConversation(
+  scope: OrganizationScope,
+  id: string,
+): Promise<Json<ConversationRecord>> {
+  await scope.db.write(lockChainStatement, { organizationId: scope.organizationId, id });
+  return lockConversation(scope, id);
+}
+
 const { id, chainId, continuedBy, lastMessageAt } = conversations;
 
 /** Without an active customer, the trigger `find_customer` looks for one, and then takes the archived one. */

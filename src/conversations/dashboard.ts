@@ -10,6 +10,7 @@ import { json } from '../openapi/responses.ts';
 import {
   getConversation,
   lockConversation,
+  lockToPutConversation,
   putConversation,
   updateConversation,
 } from './chains.repository.ts';
@@ -95,7 +96,7 @@ export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) =>
     async (request, reply) => {
       const { conversationId } = request.params;
       const body = await putIfMatch(request, reply, conversationId, {
-        lockToPut: lockConversation,
+        lockToPut: lockToPutConversation,
         put: putConversation,
       });
       nameUnknownContact(reply, request.body);

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
 import { entityTag } from '../../rules/entity-tag.ts';
 import { ApiError } from '../contract/errors.ts';
-import { type Get, inTransaction, type Json, type OrganizationScope, type Put } from '../db/index.ts';
+import { inTransaction, type Json, type OrganizationScope, type Put } from '../db/index.ts';
 import { isCacheable } from './headers.ts';
 
 /** What a proxy that compresses adds to a tag. It changes the encoding of a response, not the record. */
@@ -50,18 +50,19 @@ type Work<Body, Result> = (scope: OrganizationScope, id: string, body: Body) => 
 
 /**
  * Runs `work` with the body. With If-Match, in a transaction and only if the locked record has one of the tags.
- * @param lock locks the record and returns it as its GET does; throws if it does not exist
+ * @param lock locks the record, after those that the body names, and returns it as its GET does; throws if it does not exist
  * @throws PRECONDITION_FAILED
  */
 export function ifMatch<Body, Result>(
   { headers: { 'if-match': named }, scope, body }: FastifyRequest & { body: Body },
-  lock: Get<unknown>,
+  lock: Work<Body, Json<unknown>>,
   id: string,
   work: Work<Body, Result>,
   needsTransaction = named !== undefined,
 ): Promise<Result> {
   const checked = async (within: OrganizationScope): Promise<Result> => {
-    if (named !== undefined && !namesTag(named, entityTag(await lock(within, id)))) throw noMatch(named);
+    if (named !== undefined && !namesTag(named, entityTag(await lock(within, id, body))))
+      throw noMatch(named);
     return work(within, id, body);
   };
   return needsTransaction ? inTransaction(scope, checked) : checked(scope);
@@ -77,12 +78,12 @@ export async function putIfMatch<Body, T>(
   request: FastifyRequest & { body: Body },
   reply: FastifyReply,
   id: string,
-  record: { lockToPut: Get<T>; put: Work<Body, Put<T>> },
+  record: { lockToPut: Work<Body, Json<T>>; put: Work<Body, Put<T>> },
 ): Promise<Json<T>> {
   const { 'if-match': named, 'if-none-match': none } = request.headers;
   const { errorCodes = [] } = request.routeOptions.config;
-  const lockStored: Get<T> = (scope, id) =>
-    record.lockToPut(scope, id).catch((error) => {
+  const lockStored: Work<Body, Json<T>> = (...args) =>
+    record.lockToPut(...args).catch((error) => {
       // A 404 that the route declares is of another record, such as the conversation of a message.
       const isNew = error instanceof ApiError && error.status === 404 && !errorCodes.includes(error.code);
       throw isNew ? noMatch(String(named)) : error;

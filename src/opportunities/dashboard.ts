@@ -56,7 +56,12 @@ export const opportunityDashboardRoutes: FastifyPluginAsyncZod = async (app) => 
       },
     },
     async (request) =>
-      ifMatch(request, opportunityRecord.lock, request.params.opportunityId, opportunityRecord.update),
+      ifMatch(
+        request,
+        opportunityRecord.lockToUpdate,
+        request.params.opportunityId,
+        opportunityRecord.update,
+      ),
   );
 
   app.delete(

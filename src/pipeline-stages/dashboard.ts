@@ -71,7 +71,12 @@ export const pipelineStageRoutes: FastifyPluginAsyncZod = async (app) => {
       },
     },
     async (request) =>
-      ifMatch(request, pipelineStageRecord.lock, request.params.pipelineStageId, pipelineStageRecord.update),
+      ifMatch(
+        request,
+        pipelineStageRecord.lockToUpdate,
+        request.params.pipelineStageId,
+        pipelineStageRecord.update,
+      ),
   );
 
   app.delete(

@@ -112,7 +112,7 @@ export const quoteDashboardRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = a
         response: { 200: json(QuoteRecord, 'The quote as it is now.') },
       },
     },
-    async (request) => ifMatch(request, quoteRecord.lock, request.params.quoteId, quoteRecord.update),
+    async (request) => ifMatch(request, quoteRecord.lockToUpdate, request.params.quoteId, quoteRecord.update),
   );
 
   app.delete(

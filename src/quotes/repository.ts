@@ -115,23 +115,33 @@ const defined = defineRecord(quoteRecordView, {
   references: { opportunityId: activeOpportunities },
 });
 
-const lockOpportunityStatement = prepared('quotes.lock_opportunity', ($: Params<RecordKey>) => {
-  const opportunityId = sql`(select ${quotes.opportunityId} from ${quotes} where ${keyIs(quotes, $)})`;
-  return qb
-    .select({})
-    .from(opportunities)
-    .where(keyIs(opportunities, { organizationId: $.organizationId, id: opportunityId }))
-    .for('share');
-});
+type Moved = { opportunityId?: string | null | undefined };
+
+/** The opportunity of the quote, and the one that it moves to. */
+const lockOpportunitiesStatement = prepared(
+  'quotes.lock_opportunities',
+  ($: Params<RecordKey & { opportunityId: string | null }>) => {
+    const opportunityId = sql`(select ${quotes.opportunityId} from ${quotes} where ${keyIs(quotes, $)})`;
+    const isOfQuote = sql`${opportunities.id} in (${opportunityId}, ${$.opportunityId}::uuid)`;
+    return rowsInOrder(opportunities, and(ofOrganization(opportunities, $), isOfQuote)).for('share');
+  },
+);
+
+/** Opportunities are locked before their quotes. */
+const lockFor =
+  (lock: typeof defined.lockToPut) =>
+  async (scope: OrganizationScope, id: string, input: Moved): Promise<Json<QuoteRecord>> => {
+    const { db, organizationId } = scope;
+    const { opportunityId = null } = input;
+    await db.write(lockOpportunitiesStatement, { organizationId, id, opportunityId });
+    return lock(scope, id, input);
+  };
 
 export const quoteRecord = {
   ...defined,
 
-  /** A PUT locks the opportunity before its quote. */
-  lockToPut: async (scope: OrganizationScope, id: string): Promise<Json<QuoteRecord>> => {
-    await scope.db.write(lockOpportunityStatement, { organizationId: scope.organizationId, id });
-    return defined.lockToPut(scope, id);
-  },
+  lockToUpdate: lockFor(defined.lockToUpdate),
+  lockToPut: lockFor(defined.lockToPut),
 
   put: async (scope: OrganizationScope, id: string, input: QuotePut): Promise<Put<QuoteRecord>> => {
     const { token } = input;

@@ -74,7 +74,7 @@ export const teamDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
       },
     },
     async (request) =>
-      ifMatch(request, teamMemberRecord.lock, request.params.teamMemberId, teamMemberRecord.update),
+      ifMatch(request, teamMemberRecord.lockToUpdate, request.params.teamMemberId, teamMemberRecord.update),
   );
 
   app.delete(

@@ -203,6 +203,8 @@ async function lockable(agency: Agency) {
 /** The first thread of a chain before the others. */
 const ROOTED = ['conversations high', 'conversations low', 'opportunities low', 'opportunities high'];
 
+const ANY = { headers: { 'if-match': '*' } };
+
 /** The locks that a write takes, in its order. */
 const ORDERS: [string, string[], (agency: Agency, idOf: (name: string) => string) => Promise<unknown>][] = [
   [
@@ -245,6 +247,24 @@ const ORDERS: [string, string[], (agency: Agency, idOf: (name: string) => string
       dashboard.of(agency).patch(`/quotes/${idOf('quotes low')}`, {
         opportunityId: idOf('opportunities high'),
       }),
+  ],
+  ...(['put', 'patch'] as const).flatMap((method): typeof ORDERS => [
+    [
+      `a ${method} with If-Match that moves a quote`,
+      ['opportunities low', 'opportunities high', 'quotes low'],
+      (agency, idOf) => {
+        const moved = { title: 'Oaxaca', status: 'draft', opportunityId: idOf('opportunities high') };
+        return dashboard.of(agency)[method](`/quotes/${idOf('quotes low')}`, moved, ANY);
+      },
+    ],
+  ]),
+  [
+    'a PUT of a next thread with If-Match',
+    ['conversations high', 'conversations low', 'customers low'],
+    (agency, idOf) => {
+      const thread = { channel: 'web', contact: 'low', rotatedFrom: idOf('conversations high') };
+      return dashboard.of(agency).put(`/conversations/${idOf('conversations low')}`, thread, ANY);
+    },
   ],
   [
     'an attachment',

@@ -18,6 +18,7 @@ import {
   defineLock,
   defineRestore,
   defineUpdate,
+  type Get,
   includingArchived,
 } from './record.ts';
 
@@ -58,7 +59,7 @@ type Verdict = { is_visible: boolean } & Record<string, boolean>;
 const ATTEMPTS = 2;
 
 /**
- * `put` creates or replaces a record in one statement, `check` locks it for a PATCH. Both lock in the order of src/db/README.md, and
+ * `put` creates or replaces a record in one statement, `lock` locks it for a PATCH. Both lock in the order of src/db/README.md, and
  * then decide: first the records that it refers to, then the record, then a customer that it names, because a merge takes them so.
  */
 export function definePut<T, Name extends string>(
@@ -150,8 +151,8 @@ export function definePut<T, Name extends string>(
         select * from written union all select *, false from stored where not exists (select from written)) as ${table} on true`;
   });
 
-  const checkStatement = prepared(
-    `${name}.check`,
+  const lockStatement = prepared(
+    `${name}.lock_to_write`,
     ($: Params<RecordKey>) => sql<Verdict>`with ${decided($)} select * from verdict`,
   );
 
@@ -169,16 +170,13 @@ export function definePut<T, Name extends string>(
 
     needsCheck: (input: Input): boolean => Object.values(sentValues(input)).some((value) => value !== null),
 
-    /**
-     * Locks the record for a PATCH.
-     * @throws VALIDATION_FAILED, the resource's not-found error
-     */
-    async check({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<boolean> {
-      const [verdict] = await db.write(checkStatement, { organizationId, id, ...sentValues(input) });
-      if (!verdict?.is_visible) return false;
-      rejectBroken(verdict);
-      return true;
+    async lock({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<Verdict> {
+      const [verdict] = await db.write(lockStatement, { organizationId, id, ...sentValues(input) });
+      return verdict ?? { is_visible: false };
     },
+
+    /** @throws VALIDATION_FAILED */
+    rejectBroken,
 
     /**
      * @param values of the columns; @param input the fields of the request, for the rules
@@ -205,7 +203,7 @@ export function definePut<T, Name extends string>(
  * `put` creates or replaces the record, archived or not. `update` changes the fields of its body; null clears one. Both
  * throw VALIDATION_FAILED for an invalid reference or a changed fixed field. `restore` changes nothing else, and throws
  * `…_NOT_ARCHIVED`. All but `put` throw the resource's not-found error; `get`, `lockToPut` and `restore` find archived
- * records too.
+ * records too. `lockToUpdate` and `lockToPut` lock first what the body names.
  */
 export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
   view: View<T, PutTable & { archivedAt: PgColumn }>,
@@ -215,13 +213,18 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
   const get = defineGet(`${name}.get_stored`, includingArchived(view));
   const getActive = defineGet(`${name}.get_record`, view);
   const restoreArchived = defineRestore(`${name}.restore`, view);
-  const { put, check, needsCheck, replaced } = definePut(view, options);
+  const { put, lock, rejectBroken, needsCheck, replaced } = definePut(view, options);
   const patch = defineUpdate<T, string>(`${name}.update`, view, replaced, getActive);
   const rejectTaken =
     (input: Input) =>
     (error: unknown): never => {
       throw options.taken && isUniqueViolation(error) ? options.taken(input) : error;
     };
+
+  const lockFor = (get: Get<T>) => async (scope: OrganizationScope, id: string, input: Input) => {
+    await lock(scope, id, input);
+    return get(scope, id);
+  };
 
   return {
     list: defineList(`${name}.list_records`, view, {
@@ -234,7 +237,8 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
     get,
     getActive,
     lock: defineLock(view.table, getActive),
-    lockToPut: defineLock(view.table, get),
+    lockToUpdate: lockFor(getActive),
+    lockToPut: lockFor(get),
     archive: defineArchive(`${name}.archive`, view, archivedFields(view.table)),
     put,
     restore: async (scope: OrganizationScope, id: string): Promise<Json<T>> => {
@@ -250,7 +254,9 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
     ): Promise<Json<T>> => {
       if (!isId(id) || !needsCheck(input)) return patch(scope, id, input).catch(rejectTaken(input));
       return inTransaction(scope, async (within) => {
-        if (!(await check(within, id, input))) throw recordNotFound(view, id);
+        const verdict = await lock(within, id, input);
+        if (!verdict.is_visible) throw recordNotFound(view, id);
+        rejectBroken(verdict);
         return patch(within, id, input).catch(rejectTaken(input));
       });
     },
