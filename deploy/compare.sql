@@ -1,11 +1,12 @@
--- Counts, search documents, contact keys and links to customers that differ from their records. It reads all records, and can run
--- beside the service. docs/operating.md says when to run it. What to do with a row, by `kept_in`:
+-- Counts, search documents, contact keys, names of contacts and links to customers that differ from their records. It reads all
+-- records, and can run beside the service. docs/operating.md says when to run it. What to do with a row, by `kept_in`:
 --
 -- live_counts: add the `missing` number to the resource in `what` with its `value`:
 --   insert into live_counts (organization_id, resource, value, slot, live) values ('ORGANIZATION', 'WHAT', 'VALUE', 0, MISSING)
 --   on conflict (organization_id, resource, value, slot) do update set live = live_counts.live + excluded.live
 -- searchable_…: delete the row whose id is `what`. If the record is visible, change one of its texts over the API, and change it back.
 -- customer_contact_keys: if the customer is archived, delete its rows. If not, PATCH its contacts to another list, and back.
+-- named_contacts: PATCH the contacts of the customer to another list, and back. A customer without space for the name stays.
 -- ….customer_id: the customer was merged; PATCH `customerId` of the record to the `value`.
 -- linked_conversations: the same, unless null was sent on purpose.
 -- linked_quotes: PATCH `customerId` of the opportunity to null, and back.
@@ -71,6 +72,16 @@ from (
   from customer_contact_keys, concat(identifier_type, ' ', contact_key) as key group by 1, 2
 ) as kept using (organization_id, id)
 where coalesce(wanted, '{}') <> coalesce(keys, '{}') or contacts <> cardinality(wanted)
+union all
+select customers.organization_id, 'named_contacts', customers.id::text, latest.contact_name, null
+from customers cross join unnest(contact_keys) with ordinality as contact (key, place)
+left join lateral (
+  select contact_name from conversations
+  where organization_id = customers.organization_id and contact_key = substr(key, strpos(key, ' ') + 1)
+    and channel = split_part(key, ' ', 1) and contact_name is not null
+  order by created_at desc, id desc limit 1
+) as latest on true
+where archived_at is null and contacts -> (place - 1)::int ->> 'displayName' is distinct from latest.contact_name
 union all
 select organization_id, concat(kind, '.customer_id'), record.id::text, merged_into::text, null
 from (

@@ -293,14 +293,12 @@ begin
       stored := old.contacts -> (array_position(old.contact_keys, sent) - 1);
       if stored ->> 'id' <> new.contacts -> place ->> 'id' then
         new.contacts := public.name_contact(new.contacts, place, stored -> 'id', stored -> 'displayName');
-      elsif sent = any (spoken) then
+      elsif is_restored or sent = any (spoken) then
         select contact_name into latest from public.conversations
         where organization_id = organization and contact_key = substr(sent, strpos(sent, ' ') + 1)
           and channel = split_part(sent, ' ', 1) and contact_name is not null
         order by created_at desc nulls last, id desc nulls last limit 1;
-        if found then
-          new.contacts := public.name_contact(new.contacts, place, new.contacts -> place -> 'id', to_json(latest));
-        end if;
+        new.contacts := public.name_contact(new.contacts, place, new.contacts -> place -> 'id', to_json(latest));
       end if;
     end loop;
     -- Another spelling of a number is the same contact.
@@ -522,46 +520,59 @@ end $$;
 create trigger conversations_contact before insert or update of channel, contact_key on conversations
   for each row execute function public.find_customer();
 --> statement-breakpoint
--- Names the customer's contact after its latest conversation; without an active customer, that of the archived one which the
--- conversation has. Deferred: a transaction locks no conversation after a customer. While the transaction holds the lock of a contact
--- without a customer, no customer claims the contact; the next one finds the name.
-create function public.keep_contact_name() returns trigger language plpgsql as $$
+-- Names the customer's contact after its latest conversation that has a name; without an active customer, that of the archived one
+-- which the conversation has. Deferred: a transaction locks no conversation after a customer. While the transaction holds the lock of
+-- a contact without a customer, no customer claims the contact; the next one finds the name.
+create function public.name_by_latest(organization uuid, type text, key text, customer uuid) returns void language plpgsql as $$
 declare
-  sent text := concat(new.channel, ' ', new.contact_key);
+  sent text := concat(type, ' ', key);
   owner uuid;
-  named json;
   is_locked boolean := false;
 begin
-  if new.contact_key is null or new.contact_name is null or row(old.channel, old.contact_key, old.contact_name)
-    is not distinct from row(new.channel, new.contact_key, new.contact_name)
-  then
-    return null;
-  end if;
   for attempt in 1 .. 4 loop
+    exit when key is null;
     select customer_id into owner from public.customer_contact_keys
-    where organization_id = new.organization_id and contact_key = new.contact_key and identifier_type = new.channel;
+    where organization_id = organization and contact_key = key and identifier_type = type;
     if owner is null and not is_locked then
-      perform pg_advisory_xact_lock_shared(hashtext(new.organization_id::text), hashtext(sent) % 1024);
+      perform pg_advisory_xact_lock_shared(hashtext(organization::text), hashtext(sent) % 1024);
       is_locked := true;
       continue;
     end if;
-    exit when coalesce(owner, new.customer_id) is null;
-    select public.name_contact(contacts, array_position(contact_keys, sent) - 1,
-      contacts -> (array_position(contact_keys, sent) - 1) -> 'id', to_json(new.contact_name))
-    into named from public.customers
-    where organization_id = new.organization_id and id = coalesce(owner, new.customer_id) and sent = any (contact_keys)
-    for no key update;
+    owner := coalesce(owner, customer);
+    exit when owner is null;
+    perform from public.customers
+    where organization_id = organization and id = owner and sent = any (contact_keys) for no key update;
     if found then
-      update public.customers set contacts = named
-      where organization_id = new.organization_id and id = coalesce(owner, new.customer_id) and new.id = (
-        select id from public.conversations
-        where organization_id = new.organization_id and channel = new.channel and contact_key = new.contact_key
-          and contact_name is not null
-        order by created_at desc nulls last, id desc nulls last limit 1);
+      update public.customers set contacts = public.name_contact(contacts, array_position(contact_keys, sent) - 1,
+        contacts -> (array_position(contact_keys, sent) - 1) -> 'id', (
+          select to_json(contact_name) from public.conversations
+          where organization_id = organization and channel = type and contact_key = key and contact_name is not null
+          order by created_at desc nulls last, id desc nulls last limit 1))
+      where organization_id = organization and id = owner;
+      exit;
     end if;
     -- Without the lock, the customer may have lost the contact in between.
-    exit when named is not null or is_locked;
+    exit when is_locked;
   end loop;
+end $$;
+--> statement-breakpoint
+-- The contact that a conversation leaves may have its name. In the order of their keys, for two conversations that swap contacts.
+create function public.keep_contact_name() returns trigger language plpgsql as $$
+declare
+  is_same boolean := row(old.channel, old.contact_key) is not distinct from row(new.channel, new.contact_key);
+  is_left boolean := not is_same and old.contact_name is not null;
+  is_first boolean := row(old.contact_key, old.channel) < row(new.contact_key, new.channel);
+begin
+  if is_same and old.contact_name is not distinct from new.contact_name then return null; end if;
+  if is_left and is_first then
+    perform public.name_by_latest(old.organization_id, old.channel, old.contact_key, old.customer_id);
+  end if;
+  if is_same or new.contact_name is not null then
+    perform public.name_by_latest(new.organization_id, new.channel, new.contact_key, new.customer_id);
+  end if;
+  if is_left and is_first is not true then
+    perform public.name_by_latest(old.organization_id, old.channel, old.contact_key, old.customer_id);
+  end if;
   return null;
 end $$;
 --> statement-breakpoint

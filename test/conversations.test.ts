@@ -360,8 +360,36 @@ test('a contact has the name of its latest conversation that has one, and none o
   expect(await named(ana)).toEqual(['Ana Sofía']);
   await conversation(agency, { ...chat, contactName: 'Ana S.' }, id);
   expect(await named(ana)).toEqual(['Ana S.']);
+  // Without the name, it is that of the conversation before.
+  await conversation(agency, { ...chat, contactName: null }, id);
+  expect(await named(ana)).toEqual(['Ana Peña']);
   const others = [contact('messenger', 'a'), contact('instagram', 'b')];
   expect(await named(await customer(agency, { contacts: others }))).toEqual(['Eva', null]);
+});
+
+test('a contact has no name once its conversation has none, has another contact, or was erased; a restored one neither', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  const contacts = ['a', 'e', 'n'].map(web);
+  const owner = await customer(agency, { contacts });
+  const path = `/v1/customers/${owner.id}`;
+  let friend: { id: string };
+  const chatWith = async (contact: string) =>
+    (await conversation(agency, { channel: 'web', contact, contactName: 'Ana', customerId: friend.id })).id;
+  for (const isArchived of [false, true]) {
+    friend = await customer(agency);
+    const [noName, before, after] = await Promise.all(['n', 'a', 'a', 'e'].map(chatWith));
+    expect(namesOf(await agency.get(path))).toEqual(['Ana', 'Ana', 'Ana']);
+    if (isArchived) await agency.delete(path);
+    await call.patch(`/conversations/${noName}`, { contactName: null });
+    // The key of the next contact is before that of this one, and after it.
+    await call.patch(`/conversations/${before}`, { contact: '9' });
+    await call.patch(`/conversations/${after}`, { contact: 'z' });
+    await call.post(`/customers/${friend.id}/erase`);
+    if (isArchived) await call.post(`/customers/${owner.id}/restore`);
+    expect(namesOf(await agency.get(path))).toEqual([null, null, null]);
+    expect(await findAllDrift(service, agency)).toEqual([]);
+  }
 });
 
 test('an inbox shows the newest message of each chain, and who handles it', async () => {
