@@ -503,8 +503,10 @@ begin
   end if;
   for attempt in 1 .. 2 loop
     exit when new.contact_key is null;
-    select customer_id into new.customer_id from public.customer_contact_keys
-    where organization_id = new.organization_id and contact_key = new.contact_key and identifier_type = new.channel;
+    -- Waits for an erasure of the customer, which then has the contact no more.
+    select customer_id into new.customer_id from public.customer_contact_keys join public.customers using (organization_id)
+    where organization_id = new.organization_id and contact_key = new.contact_key and identifier_type = new.channel
+      and id = customer_id and archived_at is null for key share of customers;
     exit when found;
     perform pg_advisory_xact_lock_shared(hashtext(new.organization_id::text),
       hashtext(concat(new.channel, ' ', new.contact_key)) % 1024);

@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
+import { putConversation } from '../src/conversations/chains.repository.ts';
 import { restoreCustomer } from '../src/customers/repository.ts';
-import { type OrganizationScope, scopeTo } from '../src/db/index.ts';
+import { type OrganizationScope, parseJson, scopeTo } from '../src/db/index.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { opportunityRecord } from '../src/opportunities/repository.ts';
 import type { OpportunityPut } from '../src/opportunities/schema.ts';
@@ -318,21 +319,29 @@ test('an erasure has a time limit of its own, above that of a statement', async 
   await service.query('drop function sleep cascade');
 });
 
-test('what waits for an erasure is rejected: a restore of the customer, an opening of a quote, and an opportunity that names the customer', async () => {
+test('what waits for an erasure is rejected: a restore of the customer, an opening of a quote, and an opportunity that names the customer; a chat with its contact has no customer', async () => {
   const agency = await service.agency();
   const { id } = await customer(agency);
   const lead = await opportunity(agency, { customerId: id });
   const offer = await quote(agency, { opportunityId: lead.id, status: 'published' });
   const [archived, named] = [await customer(agency), await customer(agency)];
+  const spoken = await customer(agency, { contacts: [web('chat')] });
   const putLead = (scope: OrganizationScope, body: OpportunityPut) =>
     opportunityRecord.put(scope, randomUUID(), body);
+  const putChat = async (scope: OrganizationScope) =>
+    parseJson((await putConversation(scope, randomUUID(), { channel: 'web', contact: 'chat' })).body);
   await agency.delete(`/v1/customers/${archived.id}`);
-  const waiting: [erased: string, code: string, write: (scope: OrganizationScope) => Promise<unknown>][] = [
-    [archived.id, 'CUSTOMER_ERASED', (scope) => restoreCustomer(scope, archived.id)],
-    [id, 'QUOTE_NOT_PUBLISHED', (scope) => openQuote(scope, offer.id, new Date().toISOString())],
-    [named.id, 'VALIDATION_FAILED', (scope) => putLead(scope, { salesStage: 'new', customerId: named.id })],
+  const waiting: [erased: string, result: object, write: (scope: OrganizationScope) => Promise<unknown>][] = [
+    [archived.id, { code: 'CUSTOMER_ERASED' }, (scope) => restoreCustomer(scope, archived.id)],
+    [id, { code: 'QUOTE_NOT_PUBLISHED' }, (scope) => openQuote(scope, offer.id, new Date().toISOString())],
+    [
+      named.id,
+      { code: 'VALIDATION_FAILED' },
+      (scope) => putLead(scope, { salesStage: 'new', customerId: named.id }),
+    ],
+    [spoken.id, { customerId: null }, putChat],
   ];
-  for (const [customerId, code, write] of waiting) {
+  for (const [customerId, expected, write] of waiting) {
     let result: unknown;
     await overlap(
       service,
@@ -342,7 +351,7 @@ test('what waits for an erasure is rejected: a restore of the customer, an openi
         result = await write(scope).catch((error) => error);
       },
     );
-    expect(result).toMatchObject({ code });
+    expect(result).toMatchObject(expected);
   }
   expect((await agency.get(`/v1/customers/${archived.id}`)).status).toBe(404);
 });
