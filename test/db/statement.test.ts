@@ -1,4 +1,4 @@
-import { getTableColumns, getTableName, sql } from 'drizzle-orm';
+import { getTableColumns, sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { productStatements, updateCatalogProduct } from '../../src/catalog/repository.ts';
@@ -15,8 +15,8 @@ import {
   teamMembers,
   unprepared,
 } from '../../src/db/index.ts';
+import { OWNED, TENANT_TABLES } from '../support/dataset.ts';
 import { statementOf } from '../support/statements.ts';
-import { owned } from '../support/tables.ts';
 // These compose every statement.
 import '../../src/app.ts';
 import '../../src/dashboard-app.ts';
@@ -40,7 +40,7 @@ const OF_ALL_ORGANIZATIONS = [
 ];
 
 test('a statement has a condition on the organization for each of its tables, except these', () => {
-  const tablesOwned = new Set(owned.map(getTableName));
+  const tablesOwned = new Set(TENANT_TABLES);
   const others = allStatements().filter(({ name }) => !name.endsWith('.due_for_purge'));
   const unbound = others.filter(({ text }) => {
     const tables = Array.from(
@@ -87,7 +87,7 @@ test('no update calls a function of the clock inside an expression, which Citus 
 /** Drizzle cuts the table from a column of a bare template, which then means a column of the nearest table. */
 test('a column has its table, in a statement of several tables', () => {
   const columns = new Set(
-    owned.flatMap((table) => Object.values(getTableColumns(table)).map(({ name }) => name)),
+    OWNED.flatMap((table) => Object.values(getTableColumns(table)).map(({ name }) => name)),
   );
   const bare = allStatements().flatMap(({ name, text }) => {
     const read = text

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { getTableColumns, getTableName } from 'drizzle-orm';
 import type pg from 'pg';
 import { tables } from '../../tools/tables.ts';
+import { COMPARE } from './drift.ts';
 
 /** The number of records of each kind in an organization. */
 type OrganizationSize = {
@@ -86,35 +87,9 @@ const variant = (position: number, label: string): string =>
     300 + bench.noise(org, n, 66) % 3000 + 400 * ${position} as "fromPrice",
     3500 + bench.noise(org, n, 67) % 3000 + 400 * ${position} as "priceMax"`);
 
-const LIVE = 'archived_at is null';
-const NEWEST_THREAD = 'continued_by is null';
-
-/** The search document of each table. Triggers would write it: they do not run while the data are loaded. */
-const SEARCHED: [table: string, texts: string, columns?: string, visible?: string][] = [
-  [
-    'customers',
-    "concat_ws(' ', nullif(first_name, ''), nullif(last_name, '')), summary, contact_search",
-    ', tags',
-  ],
-  [
-    'products',
-    'title, short_description, description',
-    ', type, status, budget_tier, external_reference_code, destinations',
-  ],
-  ['opportunities', 'title, short_ref, destination'],
-  ['conversations', 'contact_name, contact', ', chain_id', NEWEST_THREAD],
-  ['quotes', 'title, destination'],
-];
-
-/** The totals of lists, which triggers would write too. */
-const COUNTED: [table: string, resource: string, value: string, visible?: string][] = [
-  ['customers', 'customers', "''"],
-  ['products', 'products', 'status'],
-  ['opportunities', 'opportunities', "''"],
-  ['opportunities', 'opportunities.sales_stage', 'sales_stage'],
-  ['conversations', 'conversations', "''", NEWEST_THREAD],
-  ['quotes', 'quotes', 'status'],
-];
+/** The search documents, and the totals of lists, which triggers would write: they do not run while the data are loaded. */
+const SEARCHED = COMPARE.matchAll(/from \(\n([^;]*?)\n\) as record full join (searchable_\w+) /g);
+const [, COUNTED = ''] = /full join \(\n([^;]*?)\n\) as records/.exec(COMPARE) ?? [];
 
 const STEPS: readonly string[] = [
   `insert into organizations (id, name) select ${id('organization', 'org')}, 'Agencia ' || org from bench.sizes;
@@ -238,22 +213,14 @@ const STEPS: readonly string[] = [
       cross join lateral generate_series(1, message_count) m
       where ${condition}`,
   ),
-  ...SEARCHED.map(
-    ([table, texts, columns = '', visible = LIVE]) =>
-      `insert into searchable_${table} (organization_id, id, search ${columns})
-      select organization_id, id, fold_text(concat_ws(chr(31), ${texts})) ${columns} from ${table} where ${visible}`,
-  ),
-  ...COUNTED.map(
-    ([table, resource, value, visible = LIVE]) =>
-      `insert into live_counts (organization_id, resource, value, slot, live)
-      select organization_id, '${resource}', ${value}, 0, count(*) from ${table} where ${visible} group by 1, 3`,
-  ),
+  ...Array.from(SEARCHED, ([, records, table]) => `insert into ${table} ${records}`),
+  `insert into live_counts (organization_id, resource, value, slot, live)
+      select organization_id, resource, value, 0, there from (${COUNTED}) as records`,
 ];
 
-/** The tables with an organization. */
-export const TENANT_TABLES = tables
-  .filter((table) => 'organizationId' in getTableColumns(table))
-  .map(getTableName);
+/** The tables whose rows belong to an organization. */
+export const OWNED = tables.filter((table) => 'organizationId' in getTableColumns(table));
+export const TENANT_TABLES = OWNED.map(getTableName);
 
 /** Fills a migrated, empty database, with the same data every time. */
 export async function loadDataSet(client: pg.ClientBase, sizes: DataSet): Promise<void> {

@@ -3,7 +3,7 @@ import { newId } from '../../src/db/index.ts';
 import type { Service } from './service.ts';
 
 /** The query with which operators compare derived data with the records. */
-const COMPARE = readFileSync('deploy/compare.sql', 'utf8');
+export const COMPARE = readFileSync(new URL('../../deploy/compare.sql', import.meta.url), 'utf8');
 /** The statement in its comments that repairs a count. */
 const [REPAIR = ''] = /insert into live_counts.*\n-- .*/.exec(COMPARE) ?? [];
 
