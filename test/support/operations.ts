@@ -373,8 +373,6 @@ export type List = {
   written: string;
   /** The column that it is ordered by: `updated_at` without it. */
   order?: readonly [column: string, direction: 'asc' | 'desc nulls last'];
-  /** The operation that archives a record, if there is one. */
-  archive?: string;
   /** The dashboard's functions for the same records. */
   record: {
     list: (scope: OrganizationScope, query: never) => Promise<unknown>;
@@ -407,7 +405,7 @@ const DASHBOARD_FILTERS: Record<string, Record<string, Filter>> = {
 };
 
 /** Every list of /v1 that has pages. The rest of `List` follows from the documents. */
-const LISTED: Record<string, Omit<List, 'dates' | 'creates' | 'written' | 'archive'>> = {
+const LISTED: Record<string, Omit<List, 'dates' | 'creates' | 'written'>> = {
   'GET /v1/catalog/products': {
     resource: schema.activeProducts,
     read: listCatalogProducts,
@@ -503,9 +501,7 @@ export const LISTS: Record<string, List> = Object.fromEntries(
   Object.entries(LISTED).map(([name, list]) => {
     const path = pathOf(name).replace(/team$/, 'team-members');
     const creates = operationAt('POST', path) ?? operationAt('PUT', below(path)) ?? '';
-    const archive = operationAt('DELETE', path) ?? operationAt('DELETE', below(path));
-    const derived = { creates, written: bodySchemaOf(creates), ...(archive && { archive }) };
-    return [name, { ...list, ...derived, dates: datesOf(name) }];
+    return [name, { ...list, creates, written: bodySchemaOf(creates), dates: datesOf(name) }];
   }),
 );
 
@@ -555,15 +551,6 @@ export async function readList(world: World, name: string, query = ''): Promise<
   if (reply.status !== 200) throw new Error(`${name} by ${query}: ${reply.text}`);
   return reply;
 }
-
-/** Archives a record of the list. */
-export const archiveOf = (world: World, { archive = '' }: List, id: string): Promise<Reply> =>
-  send(world, {
-    method: methodOf(archive),
-    path: pathOf(archive)
-      .replace('{organizationId}', world.agency.id)
-      .replace(/\{\w+\}/, id),
-  });
 
 /** No item, each item alone, each pair, and all items. */
 export const setsOf = <Item>(items: readonly Item[]): Item[][] => {
