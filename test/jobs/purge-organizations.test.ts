@@ -18,7 +18,6 @@ import { ownLog } from '../support/instance.ts';
 import { populate } from '../support/operations.ts';
 import { conversation, customer, member, message, opportunity, web } from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
-import { collect } from '../support/storages.ts';
 import { hasWord, inDatabase, inFiles, postgresLog } from '../support/words.ts';
 
 const { service, dashboard } = useDashboard();
@@ -69,7 +68,7 @@ const countRows = async (agency: Agency): Promise<number> =>
 const exists = async ({ id }: Agency): Promise<boolean> =>
   (await service.query('select from organizations where id = $1', [id])).length === 1;
 const filesOf = async ({ id }: Agency): Promise<string[]> =>
-  (await collect(service.storage.list(id))).map(({ key }) => key);
+  (await Array.fromAsync(service.storage.list(id))).map(({ key }) => key);
 
 describe('an organization that was closed more than 30 days ago', () => {
   test('is purged: no table, file, log line or response has its text, and one that was closed later keeps everything', async () => {

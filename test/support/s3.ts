@@ -105,11 +105,6 @@ export async function startS3() {
     region,
     credentials,
     openUploads: async () => [...uploads.keys()],
-    /** Sets an object's timestamp. */
-    age: async (key: string, modifiedAt: Date) => {
-      const object = objects.get(key);
-      if (object) object.modifiedAt = modifiedAt;
-    },
     close: async () => {
       server.closeAllConnections();
       await new Promise((done) => server.close(done));
