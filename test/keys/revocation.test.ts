@@ -53,15 +53,22 @@ async function issueKey() {
 }
 
 describe('a revoked key', () => {
-  test('is rejected by an instance that learns nothing of it, 900 ms after its lookup', async () => {
+  test('is rejected, and one with other settings has them, at an instance that learns nothing of it, 900 ms after its lookup', async () => {
     const { id, key } = await issueKey();
     const other = await startInstance({ keyClock: () => now });
     expect(await statusAt(other, key)).toBe(200);
-    await service.query('update api_keys set revoked_at = now() where id = $1', [id]);
-    now += TTL - 1;
-    expect(await statusAt(other, key)).toBe(200);
-    now += 1;
-    expect(await statusAt(other, key)).toBe(401);
+    for (const [change, status] of [
+      ["resources = '{quotes}'", 403],
+      ['resources = null, requests_per_minute = 1', 200],
+      ['revoked_at = now()', 401],
+    ] as const) {
+      const before = await statusAt(other, key);
+      await service.query(`update api_keys set ${change} where id = $1`, [id]);
+      now += TTL - 1;
+      expect(await statusAt(other, key)).toBe(before);
+      now += 1;
+      expect(await statusAt(other, key)).toBe(status);
+    }
   });
 
   test('is rejected when the database hangs: an answer of more than 900 ms is asked for again', async () => {
