@@ -90,10 +90,14 @@ describe.each([
     const { organizationId, attachmentId, key, read } = newKey();
     const before = Date.now();
     await opened.storage.put(key, Readable.from(blocks(size)));
+    // The date is of the upload, whenever it is listed.
+    vi.useFakeTimers({ toFake: ['Date'], now: before + 3_600_000 });
+    onTestFinished(() => void vi.useRealTimers());
     const entry = (await Array.fromAsync(opened.storage.list())).find((stored) => stored.key === key);
     expect(entry).toEqual({ key, modifiedAt: expect.any(Date), file: { organizationId, attachmentId } });
     // S3 rounds dates to seconds.
     expect(entry?.modifiedAt.getTime()).toBeGreaterThanOrEqual(before - 1_000);
+    expect(entry?.modifiedAt.getTime()).toBeLessThan(before + 1_800_000);
     // Not toEqual, which takes seconds for a MiB.
     expect((await read()).equals(Buffer.concat(await Array.fromAsync(blocks(size))))).toBe(true);
   });
