@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type SpawnOptions, spawn } from 'node:child_process';
 import { randomInt, randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -14,13 +14,15 @@ export const PROGRAM = {
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
 };
 
-/** Starts the service as a person does, with these environment variables only. */
+/** Starts a program, without a command the service, as a person does: with these environment variables only. */
 export function startProcess(
   environment: Record<string, string>,
   args: string[] = [MAIN],
   command = process.execPath,
+  options: SpawnOptions = {},
 ) {
   const child = spawn(command, args, {
+    ...options,
     env: { ...PROGRAM, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -32,15 +34,19 @@ export function startProcess(
   };
   child.stdout?.on('data', collect);
   child.stderr?.on('data', collect);
+  child.on('error', ({ message }) => collect(Buffer.from(message)));
   /** The exit code. */
   const ended = new Promise<number | null>((done) => {
     child.on('close', done);
   });
-  /** Resolves with the output when it contains the text; rejects if the process ends before. */
-  const until = (expected: string): Promise<string> =>
+  /** Resolves with the output when it contains the text or matches; rejects if the process ends before. */
+  const until = (expected: string | RegExp): Promise<string> =>
     new Promise((done, fail) => {
       const watch = () => {
-        if (text.includes(expected)) done(text);
+        if (!(typeof expected === 'string' ? text.includes(expected) : expected.test(text))) return;
+        // Otherwise every later line of a busy log would cost another search.
+        watchers.delete(watch);
+        done(text);
       };
       watchers.add(watch);
       watch();

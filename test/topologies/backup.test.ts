@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { chown, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,16 +6,15 @@ import { expect, onTestFinished, test } from 'vitest';
 import { migrateDatabase } from '../../src/db/index.ts';
 import { administer, asService, withDatabase } from '../support/databases.ts';
 import { documentAt } from '../support/documents.ts';
-import { freePort } from '../support/process.ts';
-import { openAgency, temporaryFolder } from './instance.ts';
-import { startProgram } from './program.ts';
+import { COMPARE } from '../support/drift.ts';
+import { freePort, startProcess } from '../support/process.ts';
+import { end, openAgency, temporaryFolder } from './instance.ts';
 
 /** The blocks of docs/operating.md, by psql, pg_dump and pg_restore. */
 
 const MANUAL = documentAt('docs/operating.md');
 const blockOf = (name: string): string => MANUAL.split(`\n\`\`\`sh ${name}\n`)[1]?.split('```')[0] ?? '';
 const [, DB = ''] = /^(db\(\) \{ "\$@".*)$/m.exec(MANUAL) ?? [];
-const COMPARE = readFileSync(new URL('../../deploy/compare.sql', import.meta.url), 'utf8');
 
 /** A server of the version of the installed programs: Debian's, of the newest version. */
 async function startPostgres(): Promise<string> {
@@ -31,8 +29,9 @@ async function startPostgres(): Promise<string> {
   await promisify(execFile)(program('initdb'), ['-D', 'data', ...access], options);
   const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
   const args = ['-D', 'data', ...settings.flatMap((setting) => ['-c', setting])];
-  const server = await startProgram(program('postgres'), args, /ready to accept connections/, options);
-  onTestFinished(server.kill);
+  const server = startProcess({}, args, program('postgres'), options);
+  onTestFinished(() => end(server, 'SIGKILL'));
+  await server.until('ready to accept connections');
   return `postgres://postgres@127.0.0.1:${port}/postgres`;
 }
 

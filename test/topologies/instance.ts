@@ -19,6 +19,12 @@ export type Instance = {
   kill: () => Promise<void>;
 };
 
+/** Sends the signal, and waits for the end. */
+export async function end({ child, ended }: ServiceProcess, signal: NodeJS.Signals): Promise<void> {
+  child.kill(signal);
+  await ended;
+}
+
 /** A folder that is deleted with the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'crm-topology-'));
@@ -52,10 +58,7 @@ export async function openInstance(
       });
       await current.until('Try it:');
     },
-    kill: async () => {
-      instance.process().child.kill('SIGKILL');
-      await instance.process().ended;
-    },
+    kill: () => end(instance.process(), 'SIGKILL'),
   };
   onTestFinished(instance.kill);
   await instance.start();

@@ -3,9 +3,8 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
-import { freePort } from '../support/process.ts';
-import { type Instance, temporaryFolder } from './instance.ts';
-import { type Program, startProgram } from './program.ts';
+import { freePort, startProcess } from '../support/process.ts';
+import { end, type Instance, temporaryFolder } from './instance.ts';
 
 const run = promisify(execFile);
 
@@ -87,14 +86,13 @@ export async function startFront(instances: readonly Address[], spoolMiB?: numbe
   const front = { port, tlsPort, dashboardPort, tls, spool };
   await writeFile(file, await configurationFor(instances, front));
   const settings = `daemon off; pid ${folder}/pid; error_log stderr notice;`;
-  const start = (): Promise<Program> =>
-    startProgram(
-      'nginx',
-      ['-c', file, '-g', settings],
-      /start worker process \d+\n[\s\S]*start worker process/,
-    );
-  let program = await start();
-  onTestFinished(() => program.end('SIGQUIT'));
+  const start = async () => {
+    const nginx = startProcess({}, ['-c', file, '-g', settings], 'nginx');
+    await nginx.until(/start worker process \d+\n[\s\S]*start worker process/);
+    return nginx;
+  };
+  let nginx = await start();
+  onTestFinished(() => end(nginx, 'SIGQUIT'));
 
   return {
     ...front,
@@ -106,8 +104,8 @@ export async function startFront(instances: readonly Address[], spoolMiB?: numbe
       return after.map((count, index) => count > (before[index] ?? 0));
     },
     restart: async () => {
-      await program.end('SIGQUIT');
-      program = await start();
+      await end(nginx, 'SIGQUIT');
+      nginx = await start();
     },
   };
 }

@@ -1,8 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { ownDatabase } from '../support/databases.ts';
-import { freePort } from '../support/process.ts';
-import { clientOf, openAgency, openInstance, temporaryFolder } from './instance.ts';
-import { startProgram } from './program.ts';
+import { freePort, type ServiceProcess, startProcess } from '../support/process.ts';
+import { clientOf, end, openAgency, openInstance, temporaryFolder } from './instance.ts';
 
 /** Two instances count requests in one Redis. While it does not work, no request fails, and every request is counted. */
 
@@ -12,17 +11,20 @@ async function startRedis() {
   const port = await freePort();
   const options = { port, bind: '127.0.0.1', save: '', appendonly: 'no' };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
-  const start = () => startProgram('redis-server', args, /Ready to accept connections/);
-  let program = await start();
-  onTestFinished(() => program.kill());
+  let server: ServiceProcess;
+  const restart = async () => {
+    server = startProcess({}, args, 'redis-server');
+    await server.until('Ready to accept connections');
+  };
+  const kill = () => end(server, 'SIGKILL');
+  await restart();
+  onTestFinished(kill);
   return {
     url: `redis://127.0.0.1:${port}`,
-    freeze: async () => program.signal('SIGSTOP'),
-    resume: async () => program.signal('SIGCONT'),
-    kill: () => program.kill(),
-    restart: async () => {
-      program = await start();
-    },
+    freeze: async () => server.child.kill('SIGSTOP'),
+    resume: async () => server.child.kill('SIGCONT'),
+    kill,
+    restart,
   };
 }
 
