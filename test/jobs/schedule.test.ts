@@ -59,6 +59,24 @@ test('stop waits until a run has finished its batch', async () => {
   expect(events).toEqual(['the batch ended']);
 });
 
+test('one of three instances runs the job at a time', async () => {
+  let running = 0;
+  let most = 0;
+  let runs = 0;
+  const run = async () => {
+    running += 1;
+    most = Math.max(most, running);
+    await service.query('select 1');
+    running -= 1;
+    runs += 1;
+    return {};
+  };
+  const instances = [1, 2, 3].map(() => schedule({ purge: { lock: LOCK, every: 1, run } }));
+  await expect.poll(() => runs).toBeGreaterThanOrEqual(20);
+  await Promise.all(instances.map(({ stop }) => stop()));
+  expect(most).toBe(1);
+});
+
 test('a run is stopped when the connection with its lock breaks', async () => {
   const { signal } = new AbortController();
   const work = async (signal: AbortSignal) => {
