@@ -8,6 +8,7 @@ import { createToken, readToken } from '../src/files/links.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
 import { failed, rejected } from './support/faults.ts';
 import { attachment, quote } from './support/records.ts';
+import { idsOf } from './support/service.ts';
 import { listen, requestBytes } from './support/socket.ts';
 
 const { service, dashboard } = useDashboard();
@@ -181,10 +182,11 @@ describe('between the file and its row', () => {
   });
 
   test.skipIf(inject('workerUrls').length > 0)(
-    'a DELETE whose commit fails leaves the row and the file',
+    'a DELETE whose commit fails leaves the row, the file and the quote',
     async () => {
-      const { call, path, upload, rows, files } = await emptyQuote();
+      const { call, id, path, upload, rows, files } = await emptyQuote();
       const { body } = await upload();
+      const before = await call.get(`/quotes/${id}`);
       await service.query(`create function full_disk() returns trigger language plpgsql as $$
         begin raise exception 'full' using errcode = 'disk_full'; end $$;
         create constraint trigger full_disk after delete on quote_attachments
@@ -194,6 +196,7 @@ describe('between the file and its row', () => {
       });
       expect((await call.delete(`${path}/${body.id}`)).status).toBe(503);
       expect([await rows(), await files()]).toMatchObject([[{ id: body.id }], [body.id]]);
+      expect((await call.get(`/quotes/${id}`)).body).toEqual(before.body);
     },
   );
 
@@ -327,6 +330,9 @@ test('a quote has at most 200 attachments, however many arrive at once; each tha
   expect(rejected?.body.error.details).toEqual([
     { path: 'body.file', message: 'is too many: a quote has at most 200 attachments' },
   ]);
+  // The oldest came at one time.
+  const shown = idsOf(await agency.get(`/v1${path}`)).slice(0, 198);
+  expect(shown).toEqual([...shown].sort());
   // The rejected files are gone, and the quote has not moved.
   expect(await files()).toHaveLength(2);
   const full = await updated();

@@ -1,8 +1,11 @@
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { databaseNow, newId } from '../src/db/index.ts';
+import { storageKey } from '../src/files/storage.ts';
 import { watchClock } from '../src/http/health.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { purgeProducts } from '../src/jobs/purge.ts';
+import { sweepFiles } from '../src/jobs/sweep-files.ts';
 import { buildDashboard, useDashboard } from './support/dashboard.ts';
 import { ownLog } from './support/instance.ts';
 import { BELOW, operationsBy, populate, requestOf, send } from './support/operations.ts';
@@ -121,8 +124,11 @@ test('a process that runs for 26 hours answers as it did at its start: createdAt
   const agency = await old.agency();
   const has = await populate({ agency, service: old });
   const world = { agency, service: old, dashboard: oldDashboard };
+  await old.storage.put(storageKey(agency.id, newId()), Readable.from([]));
   // What a module computed when it was loaded is of the real time too.
   setClock(26 * HOUR);
+  const { files } = await sweepFiles({ db: old.db, storage: old.storage, logger: createLogger('silent') });
+  expect(files).toBeGreaterThan(0);
   for (const name of operationsBy('GET')) {
     const { status, body } = await send(world, await requestOf(name, has));
     expect([name, status], JSON.stringify(body)).toEqual([name, 200]);

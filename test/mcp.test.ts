@@ -62,7 +62,12 @@ describe('the tools', () => {
         idempotencyKey: ['POST'],
       }))
         expect(properties.includes(name), `${name} of ${tool.name}`).toBe(ofMethods.includes(method));
-      expect(tool.annotations).toMatchObject({ readOnlyHint: method === 'GET' });
+      expect(tool.annotations).toEqual({
+        readOnlyHint: method === 'GET',
+        destructiveHint: method === 'PATCH' || method === 'DELETE',
+        idempotentHint: method !== 'POST',
+        openWorldHint: false,
+      });
       expect(tool.description).toMatch(/ Use it to /);
       // Many models cannot follow references, and some hosts reject all tools where one type is a list.
       expect(JSON.stringify(tool.inputSchema), tool.name).not.toMatch(/\$ref|"type":\[|[[,:]null/);
@@ -74,9 +79,9 @@ describe('the tools', () => {
     expect(inputSchema?.required).toEqual(['customerId']);
   });
 
-  test('only read with MCP=read, and do not exist with MCP=off', async () => {
+  test('only read with MCP=read, the default, and do not exist with MCP=off', async () => {
     const { key } = await service.agency();
-    const reading = await startService({ beside: service, mcp: 'read' });
+    const reading = await startService({ beside: service });
     onTestFinished(reading.close);
     const client = await connect(key, (await listen(reading)).origin);
     expect(client.getInstructions()).toMatch(/^The records of one travel agency\./);

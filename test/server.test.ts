@@ -91,7 +91,7 @@ test('a start without DATABASE_URL prints a curl command that works; data and ke
   const { origin } = new URL(curl.url);
   await runExample(example as Example, origin, { KEY: authorization.replace('Bearer ', '') }, new Map());
 
-  const [, DASHBOARD_TOKEN] = /Its token +(\S+)/.exec(first.output()) ?? [];
+  const [, DASHBOARD_TOKEN] = /Its token +(\w{43})$/m.exec(first.output()) ?? [];
   const DASHBOARD = `http://127.0.0.1:${environment.DASHBOARD_PORT}/dashboard/v1`;
   const env = { ...PROGRAM, CRM_URL: origin, DASHBOARD, DASHBOARD_TOKEN };
   const { stdout: output } = await promisify(execFile)('examples/dashboard.sh', { env });
@@ -186,11 +186,32 @@ test('a start with DATABASE_URL migrates as the owner, works as another role, lo
   expect(await service.ended).toBe(0);
 });
 
-test('invalid variables are rejected, all with their names', () => {
-  const settings = { PORT: 'abc', SIGNED_URL_TTL_SECONDS: '5', DASHBOARD_TOKEN: 'short' };
-  expect(() => readConfig(settings)).toThrow(
-    /PORT must be.*; SIGNED_URL_TTL_SECONDS must be an integer from 30 to 3600; DASHBOARD_TOKEN must have at least 32/,
-  );
+/** The nearest values that are not allowed. */
+const BELOW = { PORT: '-1', DATABASE_POOL_SIZE: '0', DATABASE_TIMEOUT_MS: '99', RATE_LIMIT_PER_MINUTE: '-1' };
+const ABOVE = {
+  PORT: '65536',
+  DATABASE_POOL_SIZE: '1001',
+  DATABASE_TIMEOUT_MS: '600001',
+  DASHBOARD_PORT: '65536',
+};
+test.each([
+  { ...BELOW, SIGNED_URL_TTL_SECONDS: '29', SHUTDOWN_DRAIN_MS: '-1', DASHBOARD_TOKEN: 'c'.repeat(31) },
+  {
+    ...ABOVE,
+    RATE_LIMIT_PER_MINUTE: '2147483648',
+    SIGNED_URL_TTL_SECONDS: '3601',
+    SHUTDOWN_DRAIN_MS: '600001',
+  },
+  {
+    PORT: 'abc',
+    PUBLIC_URL: 'ftp://x',
+    REDIS_URL: 'http://x',
+    FILE_STORAGE: 's3://',
+    MCP: 'all',
+    LOG_LEVEL: 'all',
+  },
+])('invalid variables are rejected, all with their names: %j', (settings) => {
+  for (const name of Object.keys(settings)) expect(() => readConfig(settings)).toThrow(`${name} must `);
 });
 
 test.each([

@@ -2,30 +2,29 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-async function writeBeside(path: string, secret: string): Promise<string> {
+/** Writes a complete file (mode 600), which `move` brings to its path in one step. */
+async function store(path: string, secret: string, move: typeof rename): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const written = `${path}.${randomUUID()}`;
-  await writeFile(written, `${secret}\n`, { mode: 0o600, flush: true });
-  return written;
+  try {
+    await writeFile(written, `${secret}\n`, { mode: 0o600, flush: true });
+    await move(written, path);
+  } finally {
+    await rm(written, { force: true });
+  }
 }
 
-/** Replaces the file in one step (mode 600): a crash leaves the old secret or the new one. */
-export async function replaceSecret(path: string, secret: string): Promise<void> {
-  await rename(await writeBeside(path, secret), path);
-}
+/** A crash leaves the old secret or the new one. */
+export const replaceSecret = (path: string, secret: string): Promise<void> => store(path, secret, rename);
 
-/** The secret in the file, which the first start writes (mode 600). */
+/** The secret in the file, which the first start writes. A link fails if the file exists: of simultaneous starts, the first one wins. */
 export async function persistedSecret(path: string, generate: () => string): Promise<string> {
   const stored = await readSecret(path);
   if (stored !== undefined) return stored;
   const generated = generate();
-  const written = await writeBeside(path, generated);
-  // The link makes the complete file appear at once, and fails if it exists: of simultaneous starts, the first one wins.
-  await link(written, path)
-    .catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-    })
-    .finally(() => rm(written));
+  await store(path, generated, link).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
   return (await readSecret(path)) ?? generated;
 }
 

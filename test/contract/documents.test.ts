@@ -121,3 +121,11 @@ test('what is deployed has every file that the service reads', () => {
   expect(names.sort()).toEqual(['docs/guide/', 'migrations/', 'openapi/', 'package.json']);
   expect(names.filter((name) => !copied.some((path) => `${name}/`.startsWith(`${path}/`)))).toEqual([]);
 });
+
+test('nothing makes PostgreSQL forget what it has confirmed', () => {
+  const files = globSync('{src,demo,migrations,deploy,crm/src}/**/*.*', { cwd: root }).concat(
+    'docker-compose.yml',
+  );
+  for (const path of files)
+    expect(read(path), path).not.toMatch(/synchronous_commit|fsync|full_page_writes|\bunlogged\b/i);
+});

@@ -57,7 +57,7 @@ const describeSchema = async (url: string) => {
   const described = await rows<{ line: string }>(
     url,
     `with ours as (select * from pg_class where relnamespace = 'public'::regnamespace)
-    select concat_ws(' ', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated,
+    select concat_ws(' ', c.relname, c.relpersistence, c.reloptions, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated,
         pg_get_expr(d.adbin, d.adrelid)) as line
       from pg_attribute a join ours c on c.oid = a.attrelid and c.relkind = 'r'
         left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum

@@ -1,16 +1,24 @@
 import crypto from 'node:crypto';
-import { mkdtemp, open, readdir, rm, stat } from 'node:fs/promises';
+import files, { mkdtemp, open, readdir, rm, stat } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { replaceFile } from '../../crm/src/state.ts';
+import { generateKey } from '../../src/api-keys/api-key.ts';
+import { readConfig } from '../../src/config.ts';
 import { createToken, readToken } from '../../src/files/links.ts';
+import { openFiles } from '../../src/files/open.ts';
 import { persistedSecret, readSecret, replaceSecret } from '../../src/files/secret.ts';
 import { buildDashboard, TOKEN } from '../support/dashboard.ts';
-import { useService } from '../support/service.ts';
+import { quote } from '../support/records.ts';
+import { type Agency, useService } from '../support/service.ts';
 
 const service = useService();
+let agency: Agency;
+beforeAll(async () => {
+  agency = await service.agency();
+});
 
 async function ownFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'crm-secret-'));
@@ -18,8 +26,45 @@ async function ownFolder(): Promise<string> {
   return folder;
 }
 
+function restoreBuiltins(): void {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+}
+
 /** So long that others read while it is written. */
 const LONG = 'x'.repeat(2_000_000);
+
+type Secret = [what: string, source: 'randomBytes' | 'randomUUID', generate: (folder: string) => unknown];
+
+/** Every secret that the service generates, but for one in test/server.test.ts. A module with a query is loaded anew. */
+const SECRETS: Secret[] = [
+  ['an API key', 'randomBytes', generateKey],
+  ['the token of a quote', 'randomBytes', async () => (await quote(agency)).token],
+  [
+    'the secret of signed links',
+    'randomBytes',
+    async (DATA_DIR) => (await openFiles(readConfig({ DATA_DIR }), '')).serve?.secret,
+  ],
+  [
+    'the header of counted requests',
+    'randomUUID',
+    async (folder) =>
+      (await import(`../../src/http/rate-limit.ts?${folder}`)).COUNTED_ALREADY['x-counted-request'],
+  ],
+];
+
+test.each(SECRETS)('%s is long, and is random by %s of node:crypto', async (_what, source, generate) => {
+  const [one, other] = [await generate(await ownFolder()), await generate(await ownFolder())];
+  expect(one).not.toBe(other);
+  for (const secret of [one, other]) expect(secret).toMatch(/^[\w-]{36,}$/);
+  vi.spyOn(crypto, source).mockImplementation(() => {
+    throw new Error('no randomness');
+  });
+  syncBuiltinESMExports();
+  onTestFinished(restoreBuiltins);
+  const folder = await ownFolder();
+  await expect((async () => generate(folder))()).rejects.toThrow('no randomness');
+});
 
 test('simultaneous starts agree on one secret, which stays, is on the disk, and which only its owner can read', async () => {
   const folder = await ownFolder();
@@ -37,6 +82,16 @@ test('simultaneous starts agree on one secret, which stays, is on the disk, and 
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   }
   expect(sync).toHaveBeenCalled();
+});
+
+test('a secret that cannot be stored leaves no file', async () => {
+  const folder = await ownFolder();
+  for (const name of ['link', 'rename'] as const) vi.spyOn(files, name).mockRejectedValue(new Error('EXDEV'));
+  syncBuiltinESMExports();
+  onTestFinished(restoreBuiltins);
+  for (const store of [persistedSecret(join(folder, 'a'), () => 'x'), replaceSecret(join(folder, 'b'), 'x')])
+    await expect(store).rejects.toThrow('EXDEV');
+  expect(await readdir(folder)).toEqual([]);
 });
 
 test.each([
@@ -60,10 +115,7 @@ test.each([
 test('a token is valid with the secret that signed it alone, and is compared in constant time, right or wrong', async () => {
   const compare = vi.spyOn(crypto, 'timingSafeEqual');
   syncBuiltinESMExports();
-  onTestFinished(() => {
-    vi.restoreAllMocks();
-    syncBuiltinESMExports();
-  });
+  onTestFinished(restoreBuiltins);
   const id = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
   const file = { organizationId: id, attachmentId: id };
   const read = ['one', 'two'].map((secret) => readToken('one', createToken(secret, file, 5)));

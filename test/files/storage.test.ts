@@ -1,6 +1,6 @@
 import crypto, { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, open as openFile, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, open as openFile, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { newId, scopeTo } from '../../src/db/index.ts';
+import { readToken } from '../../src/files/links.ts';
 import { openFiles } from '../../src/files/open.ts';
 import { openS3, type S3Options } from '../../src/files/s3.ts';
 import { diskStorage, type FileStorage, storageKey } from '../../src/files/storage.ts';
@@ -197,13 +198,14 @@ describe('S3', () => {
     const config = readConfig({
       FILE_STORAGE: `s3://${server.bucket}/from/environment`,
       AWS_ENDPOINT_URL_S3: server.endpoint,
+      SIGNED_URL_TTL_SECONDS: '60',
     });
     const { storage, links, serve, close } = await openFiles(config, 'http://localhost:3000');
     const file = attachment('a.pdf');
     await storage.put(storageKey(organizationId, file.id), text('from the environment'));
     const url = new URL(await links.sign(scope, file, Date.now()));
     expect(url.pathname).toBe(`/${server.bucket}/from/environment/${organizationId}/${file.id}`);
-    expect(url.searchParams.get('X-Amz-Expires')).toBe('300');
+    expect(url.searchParams.get('X-Amz-Expires')).toBe('60');
     expect(await (await fetch(url)).text()).toBe('from the environment');
     expect(serve).toBeUndefined();
     await close();
@@ -217,14 +219,23 @@ describe('on a disk', () => {
     return root;
   }
 
-  test('an upload is there, with the names of its folders, before it is confirmed', async () => {
+  test('an upload is there, with the names of its folders, before it is confirmed, and only its owner can read it', async () => {
     const root = await ownFolder();
     const handle = await openFile(root);
     await handle.close();
     const sync = vi.spyOn(Object.getPrototypeOf(handle), 'sync');
     onTestFinished(() => sync.mockRestore());
-    await diskStorage(root).put(storageKey(newId(), newId()), text());
+    const key = storageKey(newId(), newId());
+    await diskStorage(root).put(key, text());
     expect(sync).toHaveBeenCalledTimes(3);
+    expect((await stat(join(root, key))).mode & 0o777).toBe(0o600);
+  });
+
+  test('a signed URL lives as long as SIGNED_URL_TTL_SECONDS says', async () => {
+    const config = readConfig({ DATA_DIR: await ownFolder(), SIGNED_URL_TTL_SECONDS: '60' });
+    const { links, serve } = await openFiles(config, 'http://localhost:3000');
+    const url = await links.sign(scopeOf(organizationId), { id: newId(), fileName: 'a', mimeType: 'a/b' }, 5);
+    expect(readToken(serve?.secret ?? '', url.split('/').at(-1) ?? '')).toMatchObject({ expiresAt: 60_005 });
   });
 
   test.skipIf(!existsSync('/dev/full'))(

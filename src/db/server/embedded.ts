@@ -156,7 +156,7 @@ export async function joinEmbeddedPostgres(directory: string): Promise<EmbeddedP
 
 /**
  * Creates the data directory the first time, and stops a server that a crashed process left.
- * @param settings of postgresql.conf, such as `{ fsync: 'off' }`
+ * @param settings of postgresql.conf, such as `{ max_connections: '300' }`
  */
 export async function startEmbeddedPostgres(
   directory: string,
