@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
+import type { z } from 'zod';
 import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../api-keys/repository.ts';
-import { type ApiKey, ApiKeyCreate } from '../api-keys/schema.ts';
+import { type ApiKey, ApiKeyCreate, ApiKeyRotate } from '../api-keys/schema.ts';
 import { OperatorError } from '../config.ts';
 import { MAX_LIMIT } from '../contract/fields.ts';
 import {
@@ -13,6 +14,7 @@ import {
 } from '../db/index.ts';
 import { validate } from '../http/validation.ts';
 import { checkOrganization, createOrganization, listOrganizations } from '../organizations/repository.ts';
+import { OrganizationCreate } from '../organizations/schema.ts';
 import { runCommand } from './database.ts';
 
 const USAGE = `Usage: npm run keys -- <command>
@@ -59,6 +61,19 @@ function required(options: Options, name: keyof Options): string {
   return value;
 }
 
+/** The options of fields that have another name. */
+const OPTION_OF: Record<string, string> = { requestsPerMinute: 'per-minute', overlapSeconds: 'overlap' };
+
+/** The input, within the bounds that the dashboard API has for it. */
+function inBounds<Schema extends z.ZodType>(schema: Schema, input: object): z.output<Schema> {
+  const { data, error } = validate(schema, input);
+  if (!error) return data;
+  const errors = error.issues.map(
+    ({ path: [field], message }) => `--${OPTION_OF[String(field)] ?? String(field)} ${message}`,
+  );
+  throw new OperatorError(`${errors.join('; ')}.`);
+}
+
 async function organizationsIn(db: Database) {
   return parseJson(await listOrganizations(db, { limit: 2 ** 31 - 1, offset: 0 })).data;
 }
@@ -103,7 +118,10 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
       console.log(`${id}  ${name}${purgeAt === null ? '' : `  closed, purged from ${purgeAt}`}`);
   },
   'create-organization': async (db, options) => {
-    const { id, name } = await createOrganization(db, required(options, 'name'));
+    const { id, name } = await createOrganization(
+      db,
+      inBounds(OrganizationCreate, { name: required(options, 'name') }).name,
+    );
     console.log(`${id}  ${name}`);
   },
   list: async (db, options) => {
@@ -116,26 +134,22 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
   },
   issue: async (db, options) => {
     const { access, resources, 'per-minute': perMinute } = options;
-    const parsed = validate(ApiKeyCreate, {
+    const input = inBounds(ApiKeyCreate, {
       name: required(options, 'name'),
       access,
       expiresAt: await expiryIn(db, options),
       resources: resources?.split(','),
       requestsPerMinute: /^\d+$/.test(perMinute ?? '') ? Number(perMinute) : perMinute,
     });
-    if (!parsed.success) {
-      const errors = parsed.error.issues.map(({ path: [field], message }) =>
-        field === 'requestsPerMinute' ? `--per-minute ${message}` : `--${String(field)} ${message}`,
-      );
-      throw new OperatorError(`${errors.join('; ')}.`);
-    }
-    printNewKey(await issueApiKey(await organizationIn(db, options), parsed.data));
+    printNewKey(await issueApiKey(await organizationIn(db, options), input));
   },
   rotate: async (db, options) => {
-    const overlapSeconds = seconds('overlap', options.overlap ?? '24h');
-    const expiresAt = await expiryIn(db, options);
+    const input = inBounds(ApiKeyRotate, {
+      overlapSeconds: options.overlap && seconds('overlap', options.overlap),
+      expiresAt: await expiryIn(db, options),
+    });
     const id = required(options, 'id');
-    printNewKey(await rotateApiKey(await organizationIn(db, options), id, { overlapSeconds, expiresAt }));
+    printNewKey(await rotateApiKey(await organizationIn(db, options), id, input));
   },
   revoke: async (db, options) => {
     const revoked = await revokeApiKey(await organizationIn(db, options), required(options, 'id'));
