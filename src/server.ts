@@ -105,7 +105,7 @@ async function start(config: Config): Promise<void> {
   // Closed together, so that neither waits for the other's clients.
   const servers: FastifyInstance[] = [app];
   onClose(() => Promise.all(servers.map(closeServer)));
-  const api = await listen(app, { host: config.HOST, port: config.PORT });
+  const api = await listenAt(app, '', config.HOST, config.PORT);
 
   const generatedToken =
     isEmbedded && !config.DASHBOARD_TOKEN
@@ -121,7 +121,7 @@ async function start(config: Config): Promise<void> {
     draining: draining.signal,
   });
   servers.push(dashboardApp);
-  const dashboard = await listen(dashboardApp, { host: config.DASHBOARD_HOST, port: config.DASHBOARD_PORT });
+  const dashboard = await listenAt(dashboardApp, 'DASHBOARD_', config.DASHBOARD_HOST, config.DASHBOARD_PORT);
   process.stdout.write(
     greeting({ api, dashboard, isDashboardOpen: token !== undefined, demoKey, generatedToken }),
   );
@@ -135,15 +135,18 @@ async function limiterOf({ REDIS_URL: url }: Config, logger: FastifyBaseLogger):
   return limiter;
 }
 
-function explain(
-  error: Error & { code?: string; syscall?: string; port?: number; address?: string; path?: string },
-): string {
+/** @param prefix of the variables that name the address */
+const listenAt = (app: FastifyInstance, prefix: string, host: string, port: number): Promise<string> =>
+  listen(app, { host, port }).catch(({ code }: NodeJS.ErrnoException) => {
+    throw new OperatorError(
+      code === 'EADDRINUSE'
+        ? `Port ${port} on ${host} is in use. Set ${prefix}PORT to another one.`
+        : `Cannot listen on ${prefix}HOST ${host}, ${prefix}PORT ${port} (${code}).`,
+    );
+  });
+
+function explain(error: Error & { code?: string; path?: string }): string {
   if (error instanceof OperatorError || error instanceof MigrationError) return error.message;
-  if (error.syscall === 'listen') {
-    return error.code === 'EADDRINUSE'
-      ? `Port ${error.port} on ${error.address} is in use. Set PORT or DASHBOARD_PORT to another one.`
-      : `Cannot listen on ${error.address}:${error.port} (${error.code}).`;
-  }
   // The error of a file has a path, and can have a code of connections.
   if (error.path === undefined && (isDatabaseError(error) || sqlState(error) !== undefined)) {
     return `The database at DATABASE_URL cannot be used: ${error.message || error.code}.`;

@@ -251,12 +251,21 @@ describe('a start that fails explains why in one line, without a stack, and ends
     expect(lines.join()).not.toContain('hunter2');
   });
 
+  test('an address that cannot be listened on, by the name of its variable', async () => {
+    const { url: DATABASE_URL } = await ownDatabase();
+    const base = { DATABASE_URL, DATA_DIR: folder, ...(await freePorts()) };
+    for (const name of ['HOST', 'DASHBOARD_HOST'])
+      expect((await startInVain({ ...base, [name]: '198.51.100.1' })).join()).toContain(
+        `Cannot listen on ${name} 198.51.100.1, `,
+      );
+  });
+
   test('a port in use', async () => {
     const { url: DATABASE_URL } = await ownDatabase();
     const ports = await freePorts();
     const holder = createServer().listen(Number(ports.PORT), '127.0.0.1');
     expect(await startInVain({ DATABASE_URL, DATA_DIR: folder, ...ports })).toEqual([
-      `Port ${ports.PORT} on 127.0.0.1 is in use. Set PORT or DASHBOARD_PORT to another one.`,
+      `Port ${ports.PORT} on 127.0.0.1 is in use. Set PORT to another one.`,
     ]);
     holder.close();
   });
