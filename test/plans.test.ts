@@ -54,6 +54,8 @@ const IDS = {
 const hundred = (kind: Parameters<typeof recordId>[0]) =>
   Array.from({ length: 100 }, (_, index) => recordId(kind, AGENCY, 1 + index)).join();
 
+const KINDS = ['product', 'customer', 'opportunity', 'conversation', 'quote'] as const;
+
 const nameOf = (operation: string, query: object) => `${operation} ${JSON.stringify(query).slice(0, 120)}`;
 
 /** Lists by one filter, whose value some records of the data set have. */
@@ -68,6 +70,9 @@ const ofLists = Object.entries(LISTS).flatMap(([operation, { read, filters, sear
   const text = Object.keys(searched).length > 0 ? [{ query: TERMS.common }, { query: TERMS.rare }] : [];
   const queries: Record<string, unknown>[] = [
     ...setsOf(values).map((set) => Object.assign({}, ...set)),
+    ...KINDS.filter((kind) => operation.includes(`/${kind.replace(/y$/, 'ie')}s`)).map((kind) => ({
+      ids: hundred(kind),
+    })),
     ...references.flatMap(([name, kind]) => [{ [name]: 'null' }, { [name]: hundred(kind) }]),
     ...dates.map((name) => ({
       [name]: name.endsWith('Since') ? new Date().toISOString() : '2024-12-01T00:03:00.000Z',
@@ -159,6 +164,9 @@ beforeAll(async () => {
      from products;
      insert into api_keys (organization_id, id, name, hash, start, last4, access)
      select organization_id, id, '', sha256(uuid_send(id)), '', '', 'write' from products;
+     insert into whatsapp_messages (organization_id, conversation_id, id, content, direction, message_type, created_at, arrival)
+     select organization_id, id, gen_random_uuid(), '', 'inbound', 'text', created_at, n
+     from conversations, generate_series(1, 1000) n where id = '${thread}';
      insert into erasures (organization_id, customer_id, erased, same_contacts)
      select organization_id, id, '{}', '{}' from customers;
      analyze idempotency_keys, api_keys, erasures`,
@@ -239,7 +247,7 @@ describe.skipIf(isCluster)('the plans', () => {
       `update products set title = 'x' ${one('products', active)}`,
       `update customers set contacts = '[]', contact_keys = '{web x}' ${one('customers', active)}`,
       `update customers set archived_at = now() ${one('customers', active)}`,
-      `update opportunities set customer_id = null ${one('opportunities', active)}`,
+      `update opportunities set customer_id = (select id from customers ${one('customers', `${active} order by id desc`)}) ${one('opportunities', active)}`,
       `update conversations set contact_name = 'x', customer_id = null ${one('conversations')}`,
       `update whatsapp_messages set content = 'x' ${one('whatsapp_messages')}`,
       `delete from quote_attachments ${one('quote_attachments')}`,
