@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { accessError, type Needs } from '../api-keys/authentication.ts';
 import { ApiError, errorBody } from '../contract/errors.ts';
 import { presentedKey } from '../http/credentials.ts';
-import { COUNTED_ALREADY } from '../http/rate-limit.ts';
+import { COUNTED_ALREADY, isCounted } from '../http/rate-limit.ts';
 import { shared } from '../shared.ts';
 import { type ApiDocument, type OperationTool, renamePaths, toolsOf } from './tools.ts';
 
@@ -45,6 +45,17 @@ const protocolError = (id: unknown, code: number, message: string, data?: object
 });
 
 const asText = (text: string, isError: boolean) => ({ content: [{ type: 'text' as const, text }], isError });
+
+const MAX_RESULT_BYTES = 1024 * 1024;
+
+/** Rejects a response of /v1 that is too large for an agent, before it is copied into a result. */
+export function boundResults(v1: FastifyInstance): void {
+  v1.addHook('onSend', async ({ headers }, _reply, payload) => {
+    if (isCounted(headers) && Buffer.isBuffer(payload) && payload.length > MAX_RESULT_BYTES)
+      throw new ApiError('VALIDATION_FAILED', 'The result would be larger than 1 MiB. Use a lower `limit`.');
+    return payload;
+  });
+}
 
 export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
   mcp,
