@@ -51,6 +51,7 @@ const SCRIPT = `
   const returned = {
     greeting: '',
     checkDatabase: Promise.resolve(7),
+    listen: Promise.resolve('an address'),
     watchClock: (difference) => print('compared', [difference]),
   };
   globalThis.call = (name, args) => {
