@@ -31,6 +31,15 @@ const fileStorage = () =>
 
 const httpUrl = () => z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
+const proxy = z.union([
+  z.ipv4(),
+  z.ipv6(),
+  z.cidrv4(),
+  z.cidrv6(),
+  z.literal(['loopback', 'linklocal', 'uniquelocal']),
+]);
+const isProxy = (text: string): boolean => proxy.safeParse(text).success;
+
 export const Environment = z.object({
   HOST: z.string().default('0.0.0.0').describe('IP address or host name that the API listens on.'),
   PORT: integerFrom(0, 65_535).default(3000).describe('Port of the API; 0: a free one.'),
@@ -87,6 +96,10 @@ export const Environment = z.object({
     .describe('Minimum level of log lines.'),
   TRUST_PROXY: z
     .string()
+    .refine(
+      (value) => /^(true|false)$/.test(value) || value.split(',').every((one) => isProxy(one.trim())),
+      'must be true, false, or addresses and networks, separated by commas',
+    )
     .transform((value): boolean | string =>
       value === 'true' || value === 'false' ? value === 'true' : value,
     )
