@@ -91,6 +91,10 @@ export const lockChainStatement = prepared('conversations.lock_chain', ($: Param
     .for('no key update');
 });
 
+/**
+ * Locks the chain first, as a PUT with `rotatedFrom` does.
+ * @throws CONVERSATION_NOT_FOUND
+ */
 export async function lockToPutConversation(
   scope: OrganizationScope,
   id: string,
