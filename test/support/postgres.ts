@@ -53,7 +53,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide('poolerUrl', poolerUrl);
   return async () => {
     await stop();
-    await rm(folder, { recursive: true, force: true });
+    // Programs of tests may still write into the compile cache.
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 });
   };
 }
 

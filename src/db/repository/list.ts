@@ -48,7 +48,7 @@ export function valuesOf(filters: Filters, query: Readonly<Record<string, unknow
   return values;
 }
 
-/** The condition of these entries, and the rows that make the total. */
+/** The condition of these entries, and the statement that counts what they find. */
 export function matching(
   { table, visible, searchDocument: documents }: Pick<Resource, 'table' | 'visible' | 'searchDocument'>,
   filters: Filters,
@@ -60,7 +60,7 @@ export function matching(
   const isHere = and(ofOrganization(table), visible);
   if (!documents || !used.some(({ isSearch }) => isSearch)) {
     const where = and(isHere, ...used.map(({ where, $ }) => where($)));
-    return { where, counted: sql`${table} where ${where}` };
+    return { where, count: sql`select count(*) as total from ${table} where ${where}` };
   }
   const isFound = and(ofOrganization(documents), ...used.map(({ inDocuments, $ }) => inDocuments?.($)));
   const found = qb
@@ -71,7 +71,7 @@ export function matching(
   const where = and(isHere, ...others, inArray(table.id, found));
   // Only active records have search documents, so these can be counted instead.
   const [from, isCounted] = others.length === 0 ? [documents, isFound] : [table, where];
-  return { where, counted: sql`${from} where ${isCounted}` };
+  return { where, count: sql`select count(*) as total from ${from} where ${isCounted}` };
 }
 
 /** The total that triggers keep in `live_counts`, if they keep one for these filters. */
@@ -116,9 +116,8 @@ export function defineList<T, Query extends z.ZodObject>(
     const compose = isPlanned ? unprepared : prepared;
     const skips = entries.includes('offset');
     const ofTotal = entries.filter((entry) => entry !== 'offset');
-    const { where, counted } = matching(list, filters, entries);
-    const count = keptTotal(list, ofTotal) ?? sql`select count(*) as total from ${counted}`;
-    const total = sql<{ total: string }>`${count}`;
+    const { where, count } = matching(list, filters, entries);
+    const total = sql<{ total: string }>`${keptTotal(list, ofTotal) ?? count}`;
 
     // The SQL also has MAX_LIMIT as a constant, and a first page has no offset: with parameters alone, PostgreSQL would
     // estimate a tenth of the table, and plan again at each run.
