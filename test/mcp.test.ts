@@ -260,9 +260,11 @@ describe('a call', () => {
     expect((await agency.get('/v1/catalog/products')).body.pagination.total).toBe(4);
   });
 
-  test('counts once against the limit of its key, whatever it is disguised as, and is stored by no cache', async () => {
+  test('counts once against the limit of its key, whatever it is disguised as, is stored by no cache, and is logged with the id of its request', async () => {
     const { key } = await service.agency();
-    const limited = await startService({ beside: service, requestsPerMinute: 2 });
+    const lines: { requestId?: string }[] = [];
+    const logTo = { write: (line: string) => lines.push(JSON.parse(line)) };
+    const limited = await startService({ beside: service, requestsPerMinute: 2, logTo });
     onTestFinished(limited.close);
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'listTeamMembers' } };
     const send = () => limited.client(key).post('/mcp', message);
@@ -270,6 +272,8 @@ describe('a call', () => {
     expect(allowed.map(({ body }) => body.result.isError)).toEqual([false, false]);
     expect(allowed.map(({ headers }) => headers['x-ratelimit-remaining'])).toEqual(['1', '0']);
     expect(allowed[0]?.headers['cache-control']).toBe('no-store');
+    const ids = allowed.flatMap(({ headers }) => [headers['x-request-id'], headers['x-request-id']]);
+    expect(lines.map(({ requestId }) => requestId)).toEqual(ids);
     expect((await send()).body.error.code).toBe('RATE_LIMIT_EXCEEDED');
     const disguised = { headers: { 'x-counted-request': 'true' } };
     expect((await limited.client(key).get('/v1/team', disguised)).status).toBe(429);
