@@ -261,6 +261,16 @@ describe.skipIf(isCluster)('the plans', () => {
     expect(over).toEqual([]);
   });
 
+  test('totals of whole lists, by status and by sales stage are kept, and not counted', () => {
+    const isWhole =
+      /^(products|customers|conversations|opportunities|quotes)\.list(_records)?(_total)?( status| salesStage| offset)?$/;
+    const whole = allStatements().filter(
+      ({ name, text }) => isWhole.test(name) && /count\(|live_counts/.test(text),
+    );
+    expect(whole.length).toBeGreaterThan(40);
+    expect(whole.filter(({ text }) => /count\(/.test(text)).map(({ name }) => name)).toEqual([]);
+  });
+
   /** Statements that read a table as a whole, or by an index that does not begin with the organization, and why. */
   const UNSCOPED: [which: RegExp, why: string][] = [
     [/^api_keys\.find by api_keys_hash_key$/, 'the organization is found by the key'],
