@@ -22,6 +22,7 @@ import {
   opportunity,
   product,
   quote,
+  stage,
 } from '../support/records.ts';
 import type { Agency, Reply } from '../support/service.ts';
 
@@ -185,6 +186,7 @@ async function lockable(agency: Agency) {
       await quote(agency, { opportunityId: id }, idOf(`quotes ${age}`));
     }
   }
+  ids.pipeline_stages = (await stage(agency)).id;
   ids.quote_attachments = (await attachment(agency, service.storage, idOf('quotes low'))).stored.id;
   // Whoever names a customer locks its row for key share, which conflicts with `for update` only.
   const row = ([name, id]: [string, string]): [string, string] => [
@@ -234,6 +236,14 @@ const ORDERS: [string, string[], (agency: Agency, idOf: (name: string) => string
     'an opportunity',
     ['opportunities high', 'customers high', 'quotes high'],
     (agency, idOf) => opportunity(agency, { customerId: idOf('customers high') }, idOf('opportunities high')),
+  ],
+  [
+    'an opportunity with If-Match that gets a stage',
+    ['pipeline_stages', 'opportunities low'],
+    (agency, idOf) => {
+      const staged = { stageId: idOf('pipeline_stages') };
+      return dashboard.of(agency).patch(`/opportunities/${idOf('opportunities low')}`, staged, ANY);
+    },
   ],
   [
     'a quote of another opportunity, whose customer it gets',
