@@ -72,10 +72,11 @@ async function* pagesOf<Row>(
   options: RequestOptions,
 ): AsyncGenerator<Page<Row>> {
   const query = { limit: MAX_LIMIT, ...filters };
-  for (let offset = 0; ; offset += query.limit) {
+  for (let offset = 0, total = 1; offset < total; ) {
     const page = (await send('GET', path, { query: { ...query, offset }, options })) as Page<Row>;
     yield page;
-    if (offset + query.limit >= page.pagination.total) return;
+    offset += page.pagination.limit;
+    total = page.pagination.total;
   }
 }
 

@@ -85,8 +85,10 @@ export type Send = (method: string, path: string, call?: Call) => Promise<object
 
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 10_000;
-/** No response, the rate limit, overload; 502 and 504 are a proxy's words for a broken connection. */
-const TRANSIENT = new Set([0, 429, 502, 503, 504]);
+/** The rate limit, overload; 502 and 504 are a proxy's words for a broken connection. */
+const TRANSIENT = new Set([429, 502, 503, 504]);
+/** Timers take no more: they would end at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** What each signal cancels. It has one listener for all calls: Node.js 20 warns of a leak at more than ten. */
 const endings = new WeakMap<AbortSignal, { ends: Set<() => void>; listener: () => void }>();
@@ -129,12 +131,11 @@ function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<v
   });
 }
 
-/** The `Retry-After` of the response in milliseconds; undefined without one. */
-function retryAfterOf(headers: Headers): number | undefined {
-  const value = headers.get('retry-after');
-  if (value === null) return undefined;
+/** The `Retry-After` of the response in milliseconds; 0 without one. */
+function retryAfterOf(headers: Headers): number {
+  const value = headers.get('retry-after') ?? '0';
   const milliseconds = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
-  return Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds);
+  return Math.max(0, milliseconds || 0);
 }
 
 /** 32 hexadecimal digits. Pages without https have no `crypto.randomUUID`. */
@@ -147,7 +148,7 @@ type Init = RequestInit & { method: string };
 
 type Outcome =
   | { body: object; ignored: string | null }
-  | { error: CrmError; isTransient: boolean; mustWait: boolean; retryAfter: number | undefined };
+  | { error: CrmError; isTransient: boolean; mustWait: boolean; retryAfter: number };
 
 type ErrorBody = { error?: { code?: ErrorCode; message?: string; details?: CrmError['details'] } };
 
@@ -173,7 +174,8 @@ function read(response: Response, text: string, attempts: number): Outcome {
   }
   const described = (body as ErrorBody | undefined)?.error;
   const error = new CrmError(
-    described?.message ?? `The response (${status}) does not come from the service: ${text.slice(0, 200)}`,
+    described?.message ??
+      `The response (${status}) does not come from the service: ${headers.get('location') ?? text.slice(0, 200)}`,
     {
       status,
       code: described?.code ?? 'UNEXPECTED_RESPONSE',
@@ -182,9 +184,10 @@ function read(response: Response, text: string, attempts: number): Outcome {
       attempts,
     },
   );
-  const mustWait = status === 429 || error.code === 'IDEMPOTENCY_IN_PROGRESS';
-  const isTransient = mustWait || TRANSIENT.has(status);
-  return { error, isTransient, mustWait, retryAfter: retryAfterOf(headers) };
+  const retryAfter = retryAfterOf(headers);
+  const isRunning = error.is('IDEMPOTENCY_IN_PROGRESS');
+  const isTransient = isRunning || TRANSIENT.has(status);
+  return { error, isTransient, mustWait: retryAfter > 0 && (isRunning || status === 429), retryAfter };
 }
 
 /** Why fetch rejected. The message of its error says only that it failed; the cause has the reason. */
@@ -221,7 +224,7 @@ export function createSend({
     const controller = new AbortController();
     const { signal, method } = init;
     const unregister = endBy(signal, () => controller.abort(signal?.reason));
-    const timer = setTimeout(() => controller.abort(), timeout);
+    const timer = setTimeout(() => controller.abort(), Math.min(timeout, LONGEST_TIMER));
     try {
       const response = await send(root + path, { ...init, signal: controller.signal });
       const text = await response.text();
@@ -233,7 +236,7 @@ export function createSend({
         ? ['TIMED_OUT', `no response within ${timeout} ms`]
         : ['CONNECTION_FAILED', `the connection failed: ${reasonOf(cause)}`];
       const error = new CrmError(`${method} ${path}: ${what}.`, { status: 0, code, attempts, cause });
-      return { error, isTransient: true, mustWait: false, retryAfter: undefined };
+      return { error, isTransient: true, mustWait: false, retryAfter: 0 };
     } finally {
       clearTimeout(timer);
       unregister();
@@ -250,13 +253,16 @@ export function createSend({
     const target = `${path}${search && `?${search}`}`;
     const init: Init = {
       method,
-      headers: {
+      // Followed, a POST would become a GET.
+      redirect: 'manual',
+      // Throws for a character that no header takes; fetch would fail as for a broken connection.
+      headers: new Headers({
         authorization: `Bearer ${apiKey}`,
         ...(strict && { prefer: 'handling=strict' }),
         ...(body && { 'content-type': 'application/json' }),
         ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
         ...(ifMatch !== undefined && { 'if-match': etagOf(ifMatch) }),
-      },
+      }),
       ...(body && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
     };
@@ -270,7 +276,7 @@ export function createSend({
         if (outcome.ignored !== null) onIgnored?.(outcome.ignored.split(', '), { method, path });
         return outcome.body;
       }
-      const { error, isTransient, mustWait, retryAfter = 0 } = outcome;
+      const { error, isTransient, mustWait, retryAfter } = outcome;
       if (!mustWait) failures += 1;
       // Full jitter: clients that failed together do not come back together.
       const backoff = Math.random() * Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** Math.min(failures, 10));

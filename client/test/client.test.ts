@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { operationsOf, readDocument } from '../../test/support/contract.ts';
 import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
@@ -27,12 +30,14 @@ test('has every operation of the document', async () => {
 
 test('a walk returns every row, in pages of the requested size', async () => {
   const { crm } = await start();
-  const titles = Array.from({ length: 23 }, (_, index) => `Product ${index}`);
+  const titles = Array.from({ length: 33 }, (_, index) => `Product ${index}`);
   for (const title of titles) await crm.products.create({ title });
   const walk = crm.products.walk({ limit: 10, status: 'active' });
   expect((await Array.fromAsync(walk)).map(({ title }) => title)).toEqual(titles.toReversed());
   const pages = await Array.fromAsync(walk.pages());
-  expect(pages.map(({ data }) => data.length)).toEqual([10, 10, 3]);
+  expect(pages.map(({ data }) => data.length)).toEqual([10, 10, 10, 3]);
+  // @ts-expect-error JavaScript passes it on.
+  expect(await Array.fromAsync(crm.products.walk({ limit: undefined }))).toHaveLength(33);
 });
 
 test('errors have status, code, details typed by the code, and the request id', async () => {
@@ -66,6 +71,19 @@ test('the base address may end in /v1/', async () => {
   const { agency, baseUrl } = await start();
   const crm = createClient({ apiKey: agency.key, baseUrl: `${baseUrl}/v1/` });
   expect((await crm.team.list()).pagination.total).toBe(0);
+});
+
+test('a redirected create fails: it would become a GET, which creates nothing', async () => {
+  const server = createServer(({ url }, response) => {
+    response.writeHead(url === '/moved' ? 200 : 301, { location: '/moved' }).end('{}');
+  });
+  onTestFinished(() => void server.close());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const crm = createClient({ apiKey: 'a key', baseUrl: `http://127.0.0.1:${port}` });
+  const error = { status: 301, code: 'UNEXPECTED_RESPONSE', message: expect.stringContaining('/moved') };
+  await expect(crm.products.create({ title: 'Patagonia' })).rejects.toMatchObject(error);
 });
 
 test.each([

@@ -123,9 +123,25 @@ describe('a call fails', () => {
     expect(await settled(impatient.crm.customers.list())).toMatchObject({ error });
   });
 
-  test('when each attempt has exceeded its timeout', async () => {
+  test('at a rate limit without Retry-After, when its attempts are used up', async () => {
+    const { crm } = clientOf([() => rejection(429, 'RATE_LIMIT_EXCEEDED')]);
+    expect(await settled(crm.customers.list())).toMatchObject({ error: { status: 429, attempts: 6 } });
+  });
+
+  test('when each attempt has exceeded its timeout, which can be infinite', async () => {
     const { crm } = clientOf([silent], { timeout: 1_000, retries: 1 });
     expect(await settled(crm.customers.list())).toMatchObject({ error: { code: 'TIMED_OUT', attempts: 2 } });
+    const slow: Step = (init) =>
+      Promise.race([silent(init), new Promise<Response>((done) => setTimeout(done, 100, ok()))]);
+    const patient = clientOf([slow], { timeout: Number.POSITIVE_INFINITY, retries: 0 });
+    expect(await settled(patient.crm.customers.list())).toEqual({ value: PAGE });
+  });
+
+  test('before it is sent, when no header takes its idempotency key', async () => {
+    const { crm, sent } = clientOf([ok]);
+    const call = crm.products.create({ title: 'One' }, { idempotencyKey: 'one…' });
+    expect(await settled(call)).toEqual({ error: expect.any(TypeError) });
+    expect(sent).toEqual([]);
   });
 
   test.each([
