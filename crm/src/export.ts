@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
+import { finished } from 'node:stream/promises';
 import type { CrmClient, CustomerContact, Page, Walk } from '../../client/src/index.ts';
 import { csvLine, toCell } from './cells.ts';
 import { CommandError, type Context } from './context.ts';
@@ -57,14 +57,15 @@ function textOf(row: ExportRow, column: string, delimiter: string): string | und
 function filtersOf(filters: readonly string[], resource: Exportable): Record<string, string> {
   const known = LISTS[resource]?.filters ?? [];
   return Object.fromEntries(
-    filters.map((filter) => {
+    filters.map((filter, index) => {
       const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(filter) ?? [];
+      const isTwice = filters.findIndex((one) => one.startsWith(`${name}=`)) < index;
       const mistake = known.includes(name)
-        ? undefined
+        ? isTwice && `${name}: a filter takes one value`
         : name === ''
           ? `${filter}: write name=value, such as --filter status=active`
           : `${name}: ${resource} have no such filter. They have: ${known.join(', ')}`;
-      if (mistake !== undefined) throw new CommandError(`--filter ${mistake}.`);
+      if (mistake) throw new CommandError(`--filter ${mistake}.`);
       return [name, value];
     }),
   );
@@ -92,11 +93,11 @@ export async function exportList(
     const cells = columns.map((column) => toCell(textOf(row, column, options.delimiter)));
     return csvLine(cells, options.delimiter);
   };
-  const failed = new Promise<never>((_, reject) => output.on('error', reject));
-  failed.catch(() => undefined);
-  const write = async (text: string): Promise<void> => {
-    if (!output.write(text)) await Promise.race([once(output, 'drain'), failed]);
-  };
+  output.on('error', () => undefined); // `write` rejects.
+  const write = (text: string): Promise<void> =>
+    new Promise((done, reject) =>
+      output.write(text, (error) => (error ? reject(output.errored ?? error) : done())),
+    );
 
   const filters = filtersOf(options.filter, resource);
   const walk = crm[resource].walk(filters, { signal }) as Walk<ExportRow>;
@@ -149,8 +150,7 @@ export async function exportList(
     progress.end('Stopped');
     throw error;
   }
-  if (output !== context.output)
-    await Promise.race([new Promise<void>((done) => output.end(() => done())), failed]);
+  if (output !== context.output) await finished(output.end());
   progress.end('Done');
   return written.size;
 }

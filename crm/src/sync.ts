@@ -66,7 +66,8 @@ export async function syncProducts(context: Context, path: string, options: Sync
       const { variants, ...fields } = read(row, skipped);
       body = writableOf(fields, 'products');
       const code = body.externalReferenceCode;
-      if (typeof code !== 'string') return { result: 'left alone' };
+      if (code === undefined || code === null) return { result: 'left alone' };
+      if (typeof code !== 'string') throw new RowError('externalReferenceCode must be a string');
       if (inFile.has(code)) return rejected('DUPLICATE_CODE', `an earlier row has the same code ${code}`);
       inFile.add(code);
       const [product, another] = byCode.get(code) ?? [];
@@ -179,7 +180,7 @@ async function archiveMissing(
   gone: readonly CatalogProduct[],
   { isSure, isEmptyFile, unread }: { isSure: boolean; isEmptyFile: boolean; unread: number },
 ): Promise<void> {
-  const { crm, errors, cancel: signal } = context;
+  const { crm, errors, stop, cancel: signal } = context;
   if (isEmptyFile)
     throw new CommandError('Nothing was archived: no row of the file has the code of a product.');
   if (unread > 0)
@@ -191,10 +192,12 @@ async function archiveMissing(
     errors.write('Nothing was archived; --yes archives without asking.\n');
     return;
   }
-  for (const { id } of gone)
+  for (const { id } of gone) {
+    stop.throwIfAborted();
     await crm.products.archive(id, { signal }).catch((error: unknown) => {
       // Somebody else, or a first attempt whose response was lost, has archived it.
       if (!(error instanceof CrmError && error.is('CATALOG_PRODUCT_NOT_FOUND'))) throw error;
     });
+  }
   errors.write(`${thousands(gone.length)} products were archived.\n`);
 }

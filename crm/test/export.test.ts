@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import fastify from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -44,6 +45,14 @@ describe('crm export', () => {
     expect(rejected.stderr).toMatch(
       /^--filter stat: products have no such filter\. They have: (\w+, )*status, type\.\n$/,
     );
+    const twice = ['--filter', 'status=draft', '--filter', 'status=active'];
+    expect(await crm(['export', 'products', ...twice], at(agency))).toMatchObject({ code: 1, stdout: '' });
+  });
+
+  test.skipIf(!existsSync('/dev/full'))('fails on a full disk', async () => {
+    const agency = await service.agency();
+    const { code, stderr } = await crm(['export', 'team', '-o', '/dev/full'], at(agency));
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('ENOSPC') });
   });
 });
 
@@ -157,6 +166,15 @@ describe('crm sync products', () => {
       '"code":"VARIANTS_DIFFER","message":"variants are changed in the dashboard"',
     );
     expect((await agency.get(`/v1/catalog/products/${product.id}`)).body).toEqual(product);
+  });
+
+  test('archives nothing when a code is no text', async () => {
+    const { agency, titles } = await catalog();
+    const before = await titles();
+    await writeFile(file('codes.ndjson'), '{"externalReferenceCode":1}\n{"externalReferenceCode":"OLD-1"}');
+    const args = ['sync', 'products', file('codes.ndjson'), '--archive-missing', '--yes'];
+    expect((await crm(args, at(agency))).stderr).toContain('Nothing was archived: 1 rows could not be read');
+    expect(await titles()).toEqual(before);
   });
 
   test('clears fields whose cells are empty, and archives nothing for a file without products', async () => {

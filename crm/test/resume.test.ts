@@ -67,3 +67,19 @@ test('a sync archives every product that the file does not have, although respon
   expect((await agency.get('/v1/catalog/products')).body.data).toMatchObject([{ title: 'Trip A' }]);
   await proxy.close();
 });
+
+test('a sync archives no further products after Ctrl-C', async () => {
+  const agency = await service.agency();
+  for (let code = 0; code < 40; code += 1)
+    await agency.post('/v1/catalog/products', { title: `Trip ${code}`, externalReferenceCode: `${code}` });
+  await writeFile(file('one.csv'), 'code,title\n0,Trip 0\n');
+  // The first response is the catalog, the second one of the first product that is archived.
+  const proxy = await startCuttingProxy(origin(), Number.POSITIVE_INFINITY, (count) => {
+    if (count === 2) sync.child.kill('SIGINT');
+  });
+  const args = ['sync', 'products', file('one.csv'), '--archive-missing', '--yes'];
+  const sync = startCrm(args, at(agency, proxy.origin));
+  expect((await sync.ended).code).toBe(130);
+  expect((await agency.get('/v1/catalog/products')).body.pagination.total).toBeGreaterThan(1);
+  await proxy.close();
+});
