@@ -8,6 +8,7 @@ than a tenth of the catalog is probably broken, and needs --force.
 """
 
 import csv
+import http.client
 import json
 import os
 import random
@@ -34,12 +35,15 @@ def call(method, path="", body=None):
         request = urllib.request.Request(URL + path, data, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=30) as response:
+                if response.url != request.full_url:  # A redirected POST becomes a GET.
+                    sys.exit(f"CRM_URL redirects to {response.url}")
                 return json.load(response)
         except urllib.error.HTTPError as error:
             if error.code not in (429, 502, 503, 504) or attempt == TRIES - 1:
                 sys.exit(f"{method} {path}: {error.read().decode()}")
-            wait = float(error.headers.get("Retry-After", 0))
-        except OSError as error:
+            after = error.headers.get("Retry-After", "")
+            wait = int(after) if after.isdigit() else 0
+        except (OSError, http.client.HTTPException) as error:
             if attempt == TRIES - 1:
                 sys.exit(f"{method} {path}: {error}")
             wait = 0
@@ -69,6 +73,8 @@ def read(path):
         for row in table:
             code, price = row["code"], row["price"]
             try:
+                if None in row or None in row.values():
+                    raise ValueError("too many or too few cells")
                 if code == "" or code in rows:
                     raise ValueError(f"no code, or that of an earlier line: {code!r}")
                 rows[code] = {

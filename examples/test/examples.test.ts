@@ -8,6 +8,7 @@ import fastify from 'fastify';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { parseJson } from '../../src/db/index.ts';
+import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
 import { PROGRAM, startProcess } from '../../test/support/process.ts';
 import { conversation, customer, message, opportunity } from '../../test/support/records.ts';
 import { type Agency, useService } from '../../test/support/service.ts';
@@ -160,18 +161,30 @@ test('catalog-sync.py makes the catalog equal to the file', async ({ skip }) => 
     await agency.post('/v1/catalog/products', { externalReferenceCode, title, ...fields });
   const path = join(folder, 'catalog.csv');
   const rows = 'code,title,price,currency\nNEW,"Nueva, de lujo",10.5,USD\nOLD,Vieja,,USD\nSAME,Igual,2,USD\n';
+  let CRM_URL = url;
   const sync = async (...options: string[]) =>
-    (await run('python3', [example('catalog-sync.py'), path, ...options], { env: environment(agency) }))
-      .stdout;
+    (
+      await run('python3', [example('catalog-sync.py'), path, ...options], {
+        env: { ...environment(agency), CRM_URL },
+      })
+    ).stdout;
   const read = async () => (await agency.get('/v1/catalog/products?limit=100')).body.data;
   const before = await read();
-  for (const broken of [',,,', 'NEW,Otra,1,USD', 'MORE,Más,"1.450,00",USD']) {
+  for (const broken of [',,,', 'MORE,Más', 'NEW,Otra,1,USD', 'MORE,Más,"1.450,00",USD']) {
     await writeFile(path, rows + broken);
     await expect(sync('--force')).rejects.toThrow(/line 5: .*Nothing was changed/);
   }
   await writeFile(path, rows);
   await expect(sync()).rejects.toThrow('1 of 3 products would be paused. Nothing was changed');
+  const moved = fastify();
+  onTestFinished(() => moved.close());
+  moved.all('*', (request, reply) => reply.redirect(url + request.url, 301));
+  CRM_URL = await moved.listen({ port: 0 });
+  await expect(sync('--force')).rejects.toThrow(`CRM_URL redirects to ${url}`);
   expect(await read()).toEqual(before);
+  const proxy = await startCuttingProxy(url, 2);
+  onTestFinished(proxy.close);
+  CRM_URL = proxy.origin;
   expect(await sync('--force')).toBe('1 created, 1 changed, 1 unchanged, 1 paused\n');
   expect(await read()).toMatchObject([
     { title: 'Retirada', status: 'paused' },
