@@ -238,6 +238,12 @@ describe('a start that fails explains why in one line, without a stack, and ends
     return service.output().trimEnd().split('\n');
   };
 
+  test('systemd starts it again, for as long as the database cannot be reached', async () => {
+    const unit = await readFile(new URL('../deploy/travel-agency-crm-api.service', import.meta.url), 'utf8');
+    // By default, the fifth start within 10 s is the last one.
+    expect(unit).toMatch(/^StartLimitIntervalSec=0$[\s\S]*^Restart=always$/m);
+  });
+
   test('a folder for data that cannot be written, and a database that cannot be reached, without its password', async () => {
     const DATA_DIR = join(folder, 'file');
     await writeFile(DATA_DIR, '');

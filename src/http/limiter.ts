@@ -1,6 +1,6 @@
 import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible';
 
-const WINDOW_SECONDS = 60;
+export const WINDOW_SECONDS = 60;
 
 const COMMAND_TIMEOUT_MS = 250;
 /** After this time without a reply the connection is closed, and requests no longer wait. */
@@ -27,18 +27,24 @@ export async function redisLimiter(url: string, onError: (error: Error) => void)
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     retryStrategy: () => RECONNECT_MS,
+    // After a failover, the old primary keeps its connections, and the address leads to the new one.
+    reconnectOnError: ({ message }) => message.includes('READONLY'),
   });
   client.on('error', onError);
+  const inMemory = memoryLimiter();
+  const inRedis = new RateLimiterRedis({
+    ...WINDOW,
+    storeClient: client,
+    keyPrefix: 'travel-agency-crm-api:requests',
+    rejectIfRedisNotReady: true,
+  });
+  const penalty: Limiter['penalty'] = (key) =>
+    inRedis.penalty(key).catch((error) => {
+      onError(error);
+      return inMemory.penalty(key);
+    });
   return {
-    limiter: new RateLimiterRedis({
-      ...WINDOW,
-      storeClient: client,
-      keyPrefix: 'travel-agency-crm-api:requests',
-      rejectIfRedisNotReady: true,
-      insuranceLimiter: new RateLimiterMemory(WINDOW),
-    }),
-    close: async () => {
-      client.disconnect();
-    },
+    limiter: { penalty },
+    close: async () => client.disconnect(),
   };
 }

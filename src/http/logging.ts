@@ -25,7 +25,16 @@ function serializeError(error: Error): Record<string, unknown> {
   };
 }
 
-/** Writes to standard output asynchronously, so that a slow reader of the log delays no request. */
+/** Asynchronously, so that a slow reader of the log delays no request. What cannot be written is lost. */
+function standardOutput(): pino.DestinationStream {
+  const maxLength = 16 * 1024 * 1024;
+  const output = pino.destination({ sync: false, minLength: 4_096, periodicFlush: 500, maxLength });
+  // Without a listener, a full disk would end the process, whose last flush would then wait for the disk.
+  return output.on('error', () => {
+    output.flushSync = () => undefined;
+  });
+}
+
 export const createLogger = (level: string, destination?: pino.DestinationStream): pino.Logger =>
   pino(
     {
@@ -35,7 +44,7 @@ export const createLogger = (level: string, destination?: pino.DestinationStream
       // @fastify/multipart logs the headers of an upload, with the token, at level trace.
       serializers: { err: serializeError, busboyOptions: () => undefined },
     },
-    destination ?? pino.destination({ sync: false, minLength: 4_096, periodicFlush: 500 }),
+    destination ?? standardOutput(),
   );
 
 /** For events of which there can be thousands a second: each kind is one line a second, with its count. */

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../contract/errors.ts';
 import { idAmongAll } from '../db/index.ts';
-import type { Limiter } from './limiter.ts';
+import { type Limiter, WINDOW_SECONDS } from './limiter.ts';
 
 const COUNTED = 'x-counted-request';
 
@@ -25,7 +25,8 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
     const limit = key?.requestsPerMinute ?? requestsPerMinute;
     if (!key || limit === 0 || isCounted(headers)) return done();
     limiter.penalty(idAmongAll(key)).then(({ consumedPoints, msBeforeNext }) => {
-      const reset = Math.max(1, Math.ceil(msBeforeNext / 1_000));
+      // Longer than the window if the clock was set back.
+      const reset = Math.min(WINDOW_SECONDS, Math.max(1, Math.ceil(msBeforeNext / 1_000)));
       reply.headers({
         'x-ratelimit-limit': String(limit),
         'x-ratelimit-remaining': String(Math.max(0, limit - consumedPoints)),

@@ -1,3 +1,7 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, openSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { countInLog, createLogger } from '../../src/http/logging.ts';
 
@@ -23,4 +27,34 @@ test('frequent events are one line a second for each kind, with its count, and t
     { organizationId: 'b', reason: 'full', count: 1 },
   ]);
   expect(lines).toHaveLength(4);
+});
+
+/** A process that logs so many lines of 1 KiB, turns its event loop for a second, logs one more, and ends with 7. */
+function startLogging(lines: number, stdout: number | 'pipe') {
+  const script = `import { createLogger } from ${JSON.stringify(new URL('../../src/http/logging.ts', import.meta.url))};
+    const logger = createLogger('info');
+    const line = 'x'.repeat(1_000);
+    for (let times = 0; times < ${lines}; times += 1) logger.info(line);
+    setTimeout(() => { logger.info(line); process.exit(7); }, 1_000)`;
+  const args = ['--input-type=module', '--eval', script];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', stdout, 'ignore'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+test.skipIf(!existsSync('/dev/full'))('a log on a full disk neither ends nor holds the process', async () => {
+  const [code] = await once(startLogging(10, openSync('/dev/full', 'w')), 'exit');
+  expect(code).toBe(7);
+});
+
+test('of a log that nobody reads, at most 16 MiB wait', async () => {
+  const child = startLogging(40_000, 'pipe');
+  await pause(100);
+  let bytes = 0;
+  child.stdout?.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+  });
+  await once(child, 'close');
+  expect(bytes).toBeGreaterThan(8 * 2 ** 20);
+  expect(bytes).toBeLessThan(18 * 2 ** 20);
 });

@@ -1,4 +1,5 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { type AddressInfo, createServer } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { readConfig } from '../../src/config.ts';
 import { parseJson } from '../../src/db/index.ts';
@@ -94,6 +95,52 @@ test.each([
     expect(responses.filter(({ status }) => status === 429)).toHaveLength(40);
   },
 );
+
+test('after the clock was set back by an hour, Retry-After is still within the window', async () => {
+  const agency = await service.agency();
+  const client = await issueKey(agency, 1);
+  await client.get('/v1/team');
+  const set = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
+  onTestFinished(() => set.mockRestore());
+  expectRemaining(await client.get('/v1/team'), 1, 0);
+});
+
+/** A primary that becomes a replica, whose clients, when they connect again, reach the new primary. It replies to each command. */
+async function startFailover() {
+  let isReplica = false;
+  const server = createServer((socket) => {
+    const rejects = isReplica;
+    socket.on('data', (chunk) => {
+      for (const command of String(chunk).split(/^(?=\*\d)/m)) {
+        const isCount = /^evalsha$/im.test(command);
+        if (isCount && isReplica && !rejects) socket.write('-READONLY a replica\r\n');
+        else socket.write(isCount ? '*2\r\n:1\r\n:60000\r\n' : '+OK\r\n');
+      }
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => void server.close());
+  const fail = () => {
+    isReplica = true;
+  };
+  return { url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`, fail };
+}
+
+test('a Redis that only rejects the counts is reported, and after a failover the new primary counts', async () => {
+  const { url, fail } = await startFailover();
+  const errors: string[] = [];
+  const { limiter, close } = await redisLimiter(url, ({ message }) => errors.push(message));
+  onTestFinished(close);
+  const countOf = async () => (await limiter.penalty('key')).consumedPoints;
+  // Of what is counted in memory, the second is 2.
+  const isInRedis = async () => (await countOf()) + (await countOf());
+  await expect.poll(isInRedis).toBe(2);
+  errors.length = 0;
+  fail();
+  await countOf();
+  expect(errors).toEqual(['READONLY a replica']);
+  await expect.poll(isInRedis).toBe(2);
+});
 
 test('a REDIS_URL of another scheme stops the start', () => {
   const start = () => readConfig({ REDIS_URL: 'http://redis' });

@@ -42,7 +42,9 @@ const GOING_AWAY = /^(08...|57P0[123]|53300)$/;
 /** Not an ApiError: its message may contain the client's text. */
 const isConnectionError = (error: unknown): boolean =>
   !(error instanceof ApiError) &&
-  (CONNECTION_CODE.test(text(error, 'code') ?? '') || CONNECTION_MESSAGE.test(text(error, 'message') ?? ''));
+  (text(error, 'syscall') === 'connect' ||
+    CONNECTION_CODE.test(text(error, 'code') ?? '') ||
+    CONNECTION_MESSAGE.test(text(error, 'message') ?? ''));
 
 /** True if the same statement can soon succeed: the server restarts, or the connection broke. */
 export function isTransient(error: unknown): boolean {
