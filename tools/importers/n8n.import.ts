@@ -116,15 +116,17 @@ test('the description of the error 404, 409 and 412 is what the service says', a
 const template = (name: string): Template =>
   JSON.parse(readFileSync(new URL(`../../n8n/workflows/${name}.json`, import.meta.url), 'utf8'));
 
-test('the workflow new-lead creates a customer, and adds the next message to the same one', async () => {
-  const form = (message: string) =>
-    n8n.run(template('new-lead'), [{ name: 'Eva', whatsapp: '+52 55 3333 1234', message }]);
+test('the workflow new-lead creates a customer, adds the next message to the same one, and fails for a number that is none', async () => {
+  const form = (message: string, whatsapp = '+52 55 3333 1234') =>
+    n8n.run(template('new-lead'), [{ name: 'Eva', whatsapp, message }]);
   const { 'Create the customer': created } = await form('Patagonia in May');
   expect(created?.items).toMatchObject([{ firstName: 'Eva', summary: 'Patagonia in May', tags: ['web'] }]);
   const { 'Add the message': added } = await form('Or in June');
   expect(added?.items).toMatchObject([
     { id: created?.items[0]?.id, summary: 'Patagonia in May\nOr in June' },
   ]);
+  const { 'Add the message': lost } = await form('Or in July', 'ask me');
+  expect(lost?.error).toMatchObject({ httpCode: '404' });
 });
 
 test('the workflow message-notes writes each new message once, and skips conversations without a customer', async () => {
