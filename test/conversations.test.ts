@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { OrganizationScope } from '../src/db/index.ts';
+import { putConversation } from '../src/conversations/chains.repository.ts';
+import { createCustomer, customerStatements } from '../src/customers/repository.ts';
+import { type OrganizationScope, parseJson } from '../src/db/index.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { findAllDrift, findDrift } from './support/drift.ts';
 import { rejected } from './support/faults.ts';
@@ -166,6 +168,30 @@ test('a next thread that is written while messages arrive has the timestamp of t
   expect((await put(two)).body.lastMessageAt).toBe('2026-10-03T10:00:00.000Z');
   expect(await service.query(INCONSISTENT_THREADS, [agency.id])).toEqual([]);
 });
+
+test.each(['customer', 'message'])(
+  'a PUT that waits for a new %s returns what the next GET returns',
+  async (what) => {
+    const agency = await service.agency();
+    const [contacts, old] = [[web('ana')], await conversation(agency, { channel: 'web', contact: 'eva' })];
+    const firsts: Record<string, (scope: OrganizationScope) => Promise<unknown>> = {
+      customer: (scope) =>
+        createCustomer(scope, customerStatements, { firstName: 'Ana', tags: [], contacts }),
+      message: (scope) => message({ ...agency, scope }, old.id),
+    };
+    for (const id of what === 'customer' ? [randomUUID(), old.id] : [old.id]) {
+      let written: unknown;
+      const put = async (scope: OrganizationScope) => {
+        const { body } = await putConversation(scope, id, { channel: 'web', contact: 'ana' });
+        written = parseJson(body);
+      };
+      await overlap(service, agency, firsts[what] ?? put, put);
+      expect(written).toEqual((await dashboard.of(agency).get(`/conversations/${id}`)).body);
+      for (const { id } of (await agency.get('/v1/customers')).body.data)
+        await agency.delete(`/v1/customers/${id}`);
+    }
+  },
+);
 
 test('a conversation keeps its customer when its contact changes, unless another customer has the contact', async () => {
   const { agency, ids, put, patch } = await newThreads(1);

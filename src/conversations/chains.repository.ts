@@ -39,6 +39,12 @@ import { ConversationPut, type ConversationRecord, type ConversationUpdate } fro
 
 const threadView = { ...conversationRecordView, ...threads };
 
+/**
+ * Takes any thread of a chain.
+ * @throws CONVERSATION_NOT_FOUND
+ */
+export const getConversation = defineGet('conversations.get_record', threadView);
+
 /** A thread with messages stays in its store: the other store has no columns for their delivery. */
 const isOfOtherStore = sql`(${conversations.messageCount} > 0
   and (${conversations.channel} = 'whatsapp') <> (${sent('channel')} = 'whatsapp'))`;
@@ -47,13 +53,7 @@ const isOfOtherStore = sql`(${conversations.messageCount} > 0
 const isOtherThread = sql`(${conversations.id} is not null and coalesce(${sent('rotatedFrom')}, ${conversations.rotatedFrom}, ${NO_ID})
   <> coalesce(${conversations.rotatedFrom}, ${NO_ID}))`;
 
-/** A new thread has no message. `putConversation` and `updateConversation` read any other one. */
-const written: typeof threadView = {
-  ...threadView,
-  fields: { ...threadView.fields, lastMessage: sql`null` },
-};
-
-const { put } = definePut(written, {
+const { put } = definePut(threadView, getConversation, {
   columns: {
     ...columnsOf(ConversationPut, conversations),
     contactKey: conversations.contactKey,
@@ -71,12 +71,6 @@ const { put } = definePut(written, {
     },
   ],
 });
-
-/**
- * Takes any thread of a chain.
- * @throws CONVERSATION_NOT_FOUND
- */
-export const getConversation = defineGet('conversations.get_record', threadView);
 
 /** @throws CONVERSATION_NOT_FOUND */
 export const lockConversation = defineLock(conversations, getConversation);
@@ -139,7 +133,7 @@ const continueStatement = prepared(
       .where(keyIs(conversations, $)),
 );
 
-type Written = ConversationUpdate & { lastMessageAt?: string | null };
+type Values = ConversationUpdate & { lastMessageAt?: string | null };
 
 /**
  * The trigger `find_customer` finds the customer of a thread without one; NO_ID is the null that was sent.
@@ -148,7 +142,7 @@ type Written = ConversationUpdate & { lastMessageAt?: string | null };
 function write(
   scope: OrganizationScope,
   id: string,
-  record: Written,
+  record: Values,
   input: ConversationUpdate,
   chain = id,
 ): Promise<Put<ConversationRecord>> {
@@ -176,19 +170,14 @@ const writeNext = (scope: OrganizationScope, id: string, input: ConversationPut,
   });
 
 /** @throws VALIDATION_FAILED naming `customerId`, `rotatedFrom`, `channel` or `createdAt` */
-export async function putConversation(
+export function putConversation(
   scope: OrganizationScope,
   id: string,
   input: ConversationPut,
 ): Promise<Put<ConversationRecord>> {
   const { rotatedFrom } = input;
   const thread = id.toLowerCase();
-  const written = rotatedFrom
-    ? await writeNext(scope, thread, input, rotatedFrom)
-    : await write(scope, thread, input, input);
-  // The messages that a thread shows may be newer than the statement that waited for it.
-  const isNew = written.created && !rotatedFrom;
-  return isNew ? written : { ...written, body: await getConversation(scope, id) };
+  return rotatedFrom ? writeNext(scope, thread, input, rotatedFrom) : write(scope, thread, input, input);
 }
 
 /** @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming what `putConversation` names */
@@ -202,6 +191,6 @@ export const updateConversation = (
     const { channel = stored.channel, contact = stored.contact } = input;
     const isSame = channel === stored.channel && contact === stored.contact;
     const customerId = isSame ? (stored.customerId ?? NO_ID) : null;
-    await write(within, id.toLowerCase(), { ...stored, customerId, ...input }, input);
-    return getConversation(within, id);
+    const { body } = await write(within, id.toLowerCase(), { ...stored, customerId, ...input }, input);
+    return body;
   });

@@ -1,4 +1,4 @@
-import { getTableName, isNotNull, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { and, getTableName, isNotNull, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import { ApiError, type FieldError, notArchivedCode, validationFailed } from '../../contract/errors.ts';
@@ -64,6 +64,7 @@ const ATTEMPTS = 2;
  */
 export function definePut<T, Name extends string>(
   { table, fields, visible }: View<T, PutTable>,
+  get: Get<T>,
   options: PutOptions<Name>,
 ) {
   const name = getTableName(table);
@@ -122,6 +123,16 @@ export function definePut<T, Name extends string>(
         from first cross join last left join stored as ${table} on true)`;
   };
 
+  /** A statement that has waited sees its record as it is now, and others as they were before it waited. */
+  const isCurrent = ($: Params<RecordKey>) =>
+    and(
+      sql`(select updated_at from ${table} where ${keyIs(table, $)}) is not distinct from (select updated_at from stored)`,
+      ...references.map(([field, { table: other }]) => {
+        const id = sql`${columnOf(field)}`;
+        return sql`(${id} is null or exists (select from ${other} where ${keyIs(other, { ...$, id })}))`;
+      }),
+    );
+
   const putStatement = prepared(`${name}.put`, ($: Params<RecordKey>) => {
     const { createdAt: _, ...others } = columns;
     const values = Object.entries(others).map(
@@ -135,7 +146,7 @@ export function definePut<T, Name extends string>(
       sql` or `,
     );
     // A record that somebody created meanwhile has another `updated_at` than `stored`, except within the same millisecond.
-    return sql<Verdict & { isNew: boolean; body: Json<T> | null }>`
+    return sql<Verdict & { isNew: boolean; isCurrent: boolean; body: Json<T> | null }>`
       with ${decided($)},
       written as (
         insert into ${table} (organization_id, id, created_at, updated_at, ${columnList(others)})
@@ -146,7 +157,7 @@ export function definePut<T, Name extends string>(
           set ${list([...replaced, ...(table.archivedAt ? [sql`archived_at = null`] : [])])}
           where ${table.updatedAt} = excluded.updated_at
         returning *, xmax = 0 as is_new)
-      select verdict.*, ${table}.is_new as "isNew", case when ${table.id} is not null then ${jsonRow(fields)} end as body
+      select verdict.*, ${table}.is_new as "isNew", ${isCurrent($)} as "isCurrent", case when ${table.id} is not null then ${jsonRow(fields)} end as body
       from verdict left join (
         select * from written union all select *, false from stored where not exists (select from written)) as ${table} on true`;
   });
@@ -192,7 +203,7 @@ export function definePut<T, Name extends string>(
           return [];
         });
         if (row) rejectBroken(row);
-        if (row?.body) return { created: row.isNew, body: row.body };
+        if (row?.body) return { created: row.isNew, body: row.isCurrent ? row.body : await get(scope, id) };
       }
       throw new LostRace('The record is being created by somebody else.');
     },
@@ -213,7 +224,7 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
   const get = defineGet(`${name}.get_stored`, includingArchived(view));
   const getActive = defineGet(`${name}.get_record`, view);
   const restoreArchived = defineRestore(`${name}.restore`, view);
-  const { put, lock, rejectBroken, needsCheck, replaced } = definePut(view, options);
+  const { put, lock, rejectBroken, needsCheck, replaced } = definePut(view, get, options);
   const patch = defineUpdate<T, string>(`${name}.update`, view, replaced, getActive);
   const rejectTaken =
     (input: Input) =>
