@@ -4,7 +4,8 @@ import { z } from 'zod';
 
 function integerFrom(minimum: number, maximum: number) {
   const rule = `must be an integer from ${minimum} to ${maximum}`;
-  return z.coerce.number(rule).int(rule).min(minimum, rule).max(maximum, rule);
+  const isAllowed = (text: string) => /^\d+$/.test(text) && +text >= minimum && +text <= maximum;
+  return z.string().refine(isAllowed, rule).transform(Number);
 }
 
 /** Of a password that is not encoded, `@`, `/`, `#`, `?` or `%` would become a part of another host. */

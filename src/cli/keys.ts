@@ -24,7 +24,7 @@ const USAGE = `Usage: npm run keys -- <command>
   list --organization NAME                         list its keys
   issue --organization NAME --name KEYNAME         issue a key; it is shown only once
         [--access read|create]                     read: only GET; create: only POST; default: everything
-        [--expires 90d]                            in d, h or m; default: never
+        [--expires 90d]                            in d, h, m or s; default: never
         [--resources catalog,quotes]               the parts of /v1 that it can access; default: all
         [--per-minute N]                           requests per minute; 0: no limit
   rotate --organization NAME --id ID               issue a new key with the same settings and lifetime;
@@ -109,6 +109,7 @@ function lineOf(key: ApiKey): string {
 async function expiryIn(db: Database, { expires }: Options): Promise<string | undefined> {
   if (expires === undefined) return undefined;
   const after = seconds('expires', expires) * 1_000;
+  if (after === 0) throw new OperatorError('--expires must be in the future.');
   return new Date((await databaseNow(db)) + after).toISOString();
 }
 

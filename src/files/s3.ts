@@ -2,6 +2,7 @@ import { DeleteObjectCommand, GetObjectCommand, paginateListObjectsV2, S3Client 
 import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { create as contentDisposition } from 'content-disposition';
+import { OperatorError } from '../config.ts';
 import type { FileLinks } from './links.ts';
 import { type FileStorage, storageKey, storedEntry, storing } from './storage.ts';
 
@@ -29,8 +30,9 @@ export async function openS3(options: S3Options) {
     requestHandler: { connectionTimeout: 3_000, socketTimeout: 30_000 },
   });
   // A wrong configuration fails at the start, not at the first upload.
-  await client.config.region();
-  await client.config.credentials();
+  await Promise.all([client.config.region(), client.config.credentials()]).catch(({ message }) => {
+    throw new OperatorError(`S3: ${message}. Set AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY.`);
+  });
 
   const storage: FileStorage = {
     put: (key, content) =>

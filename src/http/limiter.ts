@@ -43,8 +43,5 @@ export async function redisLimiter(url: string, onError: (error: Error) => void)
       onError(error);
       return inMemory.penalty(key);
     });
-  return {
-    limiter: { penalty },
-    close: async () => client.disconnect(),
-  };
+  return { limiter: { penalty }, close: async () => client.disconnect() };
 }

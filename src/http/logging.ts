@@ -27,8 +27,7 @@ function serializeError(error: Error): Record<string, unknown> {
 
 /** Asynchronously, so that a slow reader of the log delays no request. What cannot be written is lost. */
 function standardOutput(): pino.DestinationStream {
-  const maxLength = 16 * 1024 * 1024;
-  const output = pino.destination({ sync: false, minLength: 4_096, periodicFlush: 500, maxLength });
+  const output = pino.destination({ sync: false, minLength: 4_096, periodicFlush: 500, maxLength: 2 ** 24 });
   // Without a listener, a full disk would end the process, whose last flush would then wait for the disk.
   return output.on('error', () => {
     output.flushSync = () => undefined;

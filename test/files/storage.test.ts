@@ -190,6 +190,18 @@ describe('S3', () => {
     }
   });
 
+  test('a start without a region or credentials names their variables', async () => {
+    const { open } = await openServer();
+    for (const name of ['AWS_REGION', 'AWS_DEFAULT_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_PROFILE'])
+      vi.stubEnv(name, undefined);
+    for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(name, '/dev/null');
+    vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
+    for (const missing of ['region', 'credentials'])
+      await expect(open({ [missing]: undefined })).rejects.toThrow(
+        /^S3: .+\. Set AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY\.$/,
+      );
+  });
+
   test('is configured by FILE_STORAGE and the usual variables of AWS', async () => {
     const { server } = await openServer();
     vi.stubEnv('AWS_REGION', server.region);
