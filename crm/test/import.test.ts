@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
 import { customer } from '../../test/support/records.ts';
 import { IMPORTED, schemas } from '../src/document.ts';
 import { exportable } from '../src/export.ts';
@@ -9,7 +10,7 @@ import { statePath } from '../src/state.ts';
 import { crm, useCrm } from './command.ts';
 import { textReader } from './reading.ts';
 
-const { service, file, at } = useCrm();
+const { service, file, at, origin } = useCrm();
 
 describe('crm import customers', () => {
   const LEADS = [
@@ -241,6 +242,20 @@ describe('crm import customers --update', () => {
     const { stderr } = await crm(['import', 'customers', path, '--update', '--concurrency', '4'], at(agency));
     expect(stderr).toContain('40 updated');
     expect((await agency.get(`/v1/customers/${id}`)).body.tags.sort()).toEqual(tags.sort());
+  });
+
+  test('counts an update whose response was lost', async () => {
+    const agency = await service.agency();
+    const rows = Array.from({ length: 6 }, (_, index) => `u${index}@a.example,Lima`);
+    const path = file('lost.csv');
+    await writeFile(path, ['email', ...rows].join('\n').replaceAll(',Lima', ''));
+    await crm(['import', 'customers', path, '--yes'], at(agency));
+    await writeFile(path, ['email,city', ...rows].join('\n'));
+    // The tenth request is the update of the third row.
+    const proxy = await startCuttingProxy(origin(), 5);
+    onTestFinished(proxy.close);
+    const args = ['import', 'customers', path, '--yes', '--update', '--concurrency', '1'];
+    expect((await crm(args, at(agency, proxy.origin))).stderr).toMatch(/, 6 updated\.\n/);
   });
 });
 
