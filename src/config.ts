@@ -71,8 +71,7 @@ export const Environment = z.object({
     .default(6_000)
     .describe('Default limit of a key, in requests per minute; 0: no limit.'),
   REDIS_URL: z
-    .string()
-    .regex(/^rediss?:\/\//, 'must be a redis:// or rediss:// URL')
+    .url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL, percent-encoded' })
     .optional()
     .describe('Counts the requests of all instances. Default: each counts in memory.'),
   FILE_STORAGE: fileStorage()

@@ -142,7 +142,10 @@ test('a Redis that only rejects the counts is reported, and after a failover the
   await expect.poll(isInRedis).toBe(2);
 });
 
-test('a REDIS_URL of another scheme stops the start', () => {
-  const start = () => readConfig({ REDIS_URL: 'http://redis' });
-  expect(start).toThrow('REDIS_URL must be a redis:// or rediss:// URL.');
-});
+test.each(['http://redis', 'redis://:hunter2/ss@redis', 'redis://:hunter2#ss@redis'])(
+  'the REDIS_URL %s stops the start, which names the variable and not the password',
+  (REDIS_URL) => {
+    const message = /^((?!hunter2).)*REDIS_URL must be a redis:\/\/ or rediss:\/\/ URL((?!hunter2).)*$/;
+    expect(() => readConfig({ REDIS_URL })).toThrow(message);
+  },
+);
