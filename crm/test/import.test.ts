@@ -92,7 +92,7 @@ describe('crm import customers', () => {
       [['--key', '', 'export', 'team'], 'Set CRM_API_KEY'],
       [['import', 'customers', '-', '--dry-run'], 'Standard input cannot be imported'],
       [
-        web,
+        ['export', 'team'],
         /:1 cannot be reached \(.*\)\. Set the address .* --url or CRM_URL/,
         { url: 'http://127.0.0.1:1', key },
       ],
