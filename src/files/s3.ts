@@ -27,7 +27,8 @@ export async function openS3(options: S3Options) {
     // Many stores do not support the checksums that the SDK sends by default.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: 3_000, socketTimeout: 30_000 },
+    // The SDK tries three times, and a proxy waits 60 s.
+    requestHandler: { connectionTimeout: 3_000, socketTimeout: 15_000 },
   });
   // A wrong configuration fails at the start, not at the first upload.
   await Promise.all([client.config.region(), client.config.credentials()]).catch(({ message }) => {
