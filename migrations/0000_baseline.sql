@@ -529,6 +529,9 @@ create function public.name_by_latest(organization uuid, type text, key text, cu
 declare
   sent text := concat(type, ' ', key);
   owner uuid;
+  stored json;
+  place integer;
+  latest json;
   is_locked boolean := false;
 begin
   for attempt in 1 .. 4 loop
@@ -542,15 +545,14 @@ begin
     end if;
     owner := coalesce(owner, customer);
     exit when owner is null;
-    perform from public.customers
+    select contacts, array_position(contact_keys, sent) - 1 into stored, place from public.customers
     where organization_id = organization and id = owner and sent = any (contact_keys) for no key update;
     if found then
-      update public.customers set contacts = public.name_contact(contacts, array_position(contact_keys, sent) - 1,
-        contacts -> (array_position(contact_keys, sent) - 1) -> 'id', (
-          select to_json(contact_name) from public.conversations
-          where organization_id = organization and channel = type and contact_key = key and contact_name is not null
-          order by created_at desc nulls last, id desc nulls last limit 1))
-      where organization_id = organization and id = owner;
+      select to_json(contact_name) into latest from public.conversations
+      where organization_id = organization and channel = type and contact_key = key and contact_name is not null
+      order by created_at desc nulls last, id desc nulls last limit 1;
+      stored := public.name_contact(stored, place, stored -> place -> 'id', latest);
+      update public.customers set contacts = stored where organization_id = organization and id = owner;
       exit;
     end if;
     -- Without the lock, the customer may have lost the contact in between.
