@@ -33,15 +33,18 @@ export class DatabaseTimeout extends Error {
   }
 }
 
-const CONNECTION =
-  /^(E(CONNREFUSED|CONNRESET|PIPE|NOENT|TIMEDOUT|HOSTUNREACH|NOTFOUND)|EAI_AGAIN|connect)$|terminated|not queryable|read timeout|connection.*(closed|ended|timeout)|timeout.*connect/im;
+const CONNECTION_CODE = /^(E(CONNREFUSED|CONNRESET|PIPE|NOENT|TIMEDOUT|HOSTUNREACH|NOTFOUND)|EAI_AGAIN)$/;
+const CONNECTION_MESSAGE =
+  /terminated|not queryable|read timeout|connection.*(closed|ended|timeout)|timeout.*connect/i;
 const NOT_ACCEPTING = new Set(['57P03', '53300']);
 const GOING_AWAY = /^(08...|57P0[123]|53300)$/;
 
 /** Not an ApiError: its message may contain the client's text. */
 const isConnectionError = (error: unknown): boolean =>
   !(error instanceof ApiError) &&
-  CONNECTION.test(['code', 'syscall', 'message'].map((name) => text(error, name)).join('\n'));
+  (text(error, 'syscall') === 'connect' ||
+    CONNECTION_CODE.test(text(error, 'code') ?? '') ||
+    CONNECTION_MESSAGE.test(text(error, 'message') ?? ''));
 
 /** True if the same statement can soon succeed: the server restarts, or the connection broke. */
 export function isTransient(error: unknown): boolean {
