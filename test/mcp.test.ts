@@ -273,7 +273,7 @@ describe('a call', () => {
     expect(allowed.map(({ headers }) => headers['x-ratelimit-remaining'])).toEqual(['1', '0']);
     expect(allowed[0]?.headers['cache-control']).toBe('no-store');
     const ids = allowed.flatMap(({ headers }) => [headers['x-request-id'], headers['x-request-id']]);
-    expect(lines.map(({ requestId }) => requestId)).toEqual(ids);
+    await expect.poll(() => lines.map(({ requestId }) => requestId)).toEqual(ids);
     expect((await send()).body.error.code).toBe('RATE_LIMIT_EXCEEDED');
     const disguised = { headers: { 'x-counted-request': 'true' } };
     expect((await limited.client(key).get('/v1/team', disguised)).status).toBe(429);
