@@ -175,6 +175,7 @@ const ERRORS = {
   PRECONDITION_FAILED: oneOf(412, 'changed', {
     changed: 'The record has changed since you read it. Read it again and send its new ETag.',
     noTag: 'If-Match has no entity tag. Send the ETag of the response unchanged, with its quotes.',
+    absent: 'No record has this id. To create one, omit If-Match.',
     exists: 'The record already exists, or is archived. To replace it, omit If-None-Match.',
     file: 'The file does not match the conditions in the headers of the request.',
   }),

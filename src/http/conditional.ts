@@ -86,7 +86,7 @@ export async function putIfMatch<Body, T>(
     record.lockToPut(...args).catch((error) => {
       // A 404 that the route declares is of another record, such as the conversation of a message.
       const isNew = error instanceof ApiError && error.status === 404 && !errorCodes.includes(error.code);
-      throw isNew ? noMatch(String(named)) : error;
+      throw isNew ? new ApiError('PRECONDITION_FAILED', 'absent') : error;
     });
   const put: Work<Body, Put<T>> = async (...args) => {
     const done = await record.put(...args);

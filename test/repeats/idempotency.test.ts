@@ -335,6 +335,20 @@ test('of ten simultaneous PUTs that may only create, or that have one tag, one i
   expect(another.status).toBe(200);
 });
 
+test.each(['*', '"a-tag"'])(
+  'a PUT with If-Match %s of an id without a record creates none, and says so',
+  async (tag) => {
+    const { get, put } = dashboard.of(await service.agency());
+    const path = `/opportunities/${randomUUID()}`;
+    const { status, body } = await put(path, { salesStage: 'new' }, ifMatch(tag));
+    expect([status, body.error.message]).toEqual([
+      412,
+      'No record has this id. To create one, omit If-Match.',
+    ]);
+    expect((await get(path)).status).toBe(404);
+  },
+);
+
 const OTHER = `"${'A'.repeat(43)}"`;
 const CHANGED = 'The record has changed since you read it. Read it again and send its new ETag.';
 const NO_TAG = 'If-Match has no entity tag. Send the ETag of the response unchanged, with its quotes.';
