@@ -190,6 +190,18 @@ describe('arguments', () => {
     ['an object', 'listCustomers', { query: { toString: 1 } }, /^query must be a string$/],
     ['half a character', 'getCustomer', { customerId: '\ud800' }, /^customerId must not contain/],
     ['an unknown name', 'createCatalogProduct', { titel: 'x', title: 'x' }, /did you mean title/],
+    [
+      'a name that only responses have',
+      'updateCatalogProduct',
+      { variants: [{ label: 'x' }], productId: 'x' },
+      /^variants is unknown \(known names: productId, title, /,
+    ],
+    [
+      'a name of other tools',
+      'listCustomers',
+      { clear: ['city'] },
+      /^clear is unknown \(known names: limit, /,
+    ],
     ['no id', 'getCustomer', { customerId: '' }, /^customerId is required$/],
   ])('of %s are an error that is named, like one of /v1', async (_what, name, args, message) => {
     const { error } = (await call((await agent()).client, name, args)).body;
