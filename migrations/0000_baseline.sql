@@ -477,7 +477,7 @@ create table conversations (
 );
 create unique index conversations_rotated_from_key on conversations (organization_id, rotated_from) where rotated_from is not null;
 create index conversations_contact_idx on conversations (organization_id, contact_key, channel, created_at desc nulls last, id desc nulls last) where contact_key is not null;
-create index conversations_chain_idx on conversations (organization_id, chain_id);
+create index conversations_chain_idx on conversations (organization_id, chain_id) where chain_id is not null;
 create index conversations_customer_idx on conversations (organization_id, customer_id, chain_id) where customer_id is not null;
 create index conversations_newest_idx on conversations (organization_id, last_message_at desc nulls last, id desc nulls last) where continued_by is null;
 create index conversations_created_idx on conversations (organization_id, created_at, last_message_at, id) where continued_by is null;
@@ -634,6 +634,7 @@ create trigger conversations_derive after insert or delete
   or update of contact_name, contact, chain_id, continued_by on conversations
   for each row execute function public.derive_from_conversation();
 
+-- The primary key comes last: of indexes that cost the same in a new database, PostgreSQL takes the last one.
 create table whatsapp_messages (
   organization_id uuid not null, conversation_id uuid not null, id uuid not null,
   content text not null,
@@ -647,11 +648,11 @@ create table whatsapp_messages (
   delivery_status_at timestamptz(3),
   delivery_assumed_at timestamptz(3),
   template_name text,
-  constraint whatsapp_messages_pkey primary key (organization_id, conversation_id, id),
   constraint whatsapp_messages_conversation_fkey foreign key (organization_id, conversation_id) references conversations (organization_id, id)
 );
 create index whatsapp_messages_transcript_idx on whatsapp_messages (organization_id, conversation_id, created_at desc nulls last, arrival desc nulls last);
 create index whatsapp_messages_provider_idx on whatsapp_messages (organization_id, provider_message_id) where provider_message_id is not null;
+alter table whatsapp_messages add constraint whatsapp_messages_pkey primary key (organization_id, conversation_id, id);
 
 create table channel_messages (
   organization_id uuid not null, conversation_id uuid not null, id uuid not null,
@@ -662,10 +663,10 @@ create table channel_messages (
   created_at timestamptz(3) default now() not null,
   arrival bigint not null,
   provider_name text, external_id text, subject text,
-  constraint channel_messages_pkey primary key (organization_id, conversation_id, id),
   constraint channel_messages_conversation_fkey foreign key (organization_id, conversation_id) references conversations (organization_id, id)
 );
 create index channel_messages_transcript_idx on channel_messages (organization_id, conversation_id, created_at desc nulls last, arrival desc nulls last);
+alter table channel_messages add constraint channel_messages_pkey primary key (organization_id, conversation_id, id);
 --> statement-breakpoint
 create function public.bound_message() returns trigger language plpgsql as $$
 begin
@@ -759,11 +760,11 @@ create table quotes (
   constraint quotes_opportunity_fkey foreign key (organization_id, opportunity_id) references opportunities (organization_id, id),
   constraint quotes_customer_fkey foreign key (organization_id, customer_id) references customers (organization_id, id)
 );
-create unique index quotes_token_key on quotes (organization_id, token);
+create unique index quotes_token_key on quotes (organization_id, token) where token is not null;
 create index quotes_live_idx on quotes (organization_id, updated_at desc nulls last, id desc nulls last) where archived_at is null;
 create index quotes_created_idx on quotes (organization_id, created_at, updated_at, id) where archived_at is null;
 create index quotes_status_idx on quotes (organization_id, status, updated_at desc nulls last, id desc nulls last) where archived_at is null;
-create index quotes_opportunity_idx on quotes (organization_id, opportunity_id, updated_at desc nulls last, id desc nulls last);
+create index quotes_opportunity_idx on quotes (organization_id, opportunity_id, updated_at desc nulls last, id desc nulls last) where opportunity_id is not null;
 create index quotes_customer_idx on quotes (organization_id, customer_id, updated_at desc nulls last, id desc nulls last) where customer_id is not null;
 create index quotes_archived_idx on quotes (organization_id, archived_at desc nulls last, id desc nulls last) where archived_at is not null;
 create index quotes_token_idx on quotes (token);

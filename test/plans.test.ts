@@ -10,7 +10,7 @@ import { eraseCustomer } from '../src/person/erase.ts';
 import { exportCustomer } from '../src/person/export.ts';
 import { mergeCustomer } from '../src/person/merge.ts';
 import { listAttachments } from '../src/quotes/attachments.repository.ts';
-import { createTestDatabase } from './support/databases.ts';
+import { administer, createTestDatabase, ownDatabase } from './support/databases.ts';
 import { loadDataSet, organizationId, recordId, rotatedConversation, TERMS } from './support/dataset.ts';
 import { DASHBOARD_LISTS, LISTS, setsOf } from './support/operations.ts';
 import { statementOf } from './support/statements.ts';
@@ -144,6 +144,7 @@ type Node = {
   'Relation Name'?: string;
   'Index Name'?: string;
   'Index Cond'?: string;
+  Filter?: string;
   Plans?: Node[];
 };
 
@@ -212,6 +213,20 @@ const rowsRead = (node: Node): number =>
         (node['Rows Removed by Index Recheck'] ?? 0)) *
       node['Actual Loops']
     : 0;
+
+/** Of every statement of the service. */
+async function genericPlans(on: pg.Client): Promise<[name: string, nodes: Node[]][]> {
+  const plans: [string, Node[]][] = [];
+  await on.query('set plan_cache_mode = force_generic_plan');
+  for (const { name, text, params } of allStatements()) {
+    await on.query(`prepare registered as ${text}`);
+    const values = params.length > 0 ? `(${params.map(() => 'null')})` : '';
+    const { rows } = await on.query(`explain (format json) execute registered${values}`);
+    await on.query('deallocate registered');
+    plans.push([name, nodesOf(rows[0]['QUERY PLAN'][0].Plan)]);
+  }
+  return plans;
+}
 
 describe.skipIf(isCluster)('the plans', () => {
   test.each(Object.entries(READS))('%s reads few rows more than it returns', async (name, read) => {
@@ -283,24 +298,31 @@ describe.skipIf(isCluster)('the plans', () => {
 
   test('every statement of the service finds its rows by an index that begins with the organization, except these', async () => {
     // Whatever the tables hold, PostgreSQL then reads one as a whole only if it has no index for the conditions.
-    await client.query(`set plan_cache_mode = force_generic_plan;
-      set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off`);
+    await client.query('set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off');
     const found: string[] = [];
-    for (const { name, text, params } of allStatements()) {
-      await client.query(`prepare registered as ${text}`);
-      const values = params.length > 0 ? `(${params.map(() => 'null')})` : '';
-      const { rows } = await client.query(`explain (format json) execute registered${values}`);
-      await client.query('deallocate registered');
+    for (const [name, nodes] of await genericPlans(client)) {
       const isScoped = (node: Node) =>
         node['Index Cond']?.includes(node['Relation Name'] === 'organizations' ? 'id' : 'organization_id');
-      const scans = nodesOf(rows[0]['QUERY PLAN'][0].Plan).filter(
-        (node) => node['Index Name'] || node['Node Type'] === 'Seq Scan',
-      );
+      const scans = nodes.filter((node) => node['Index Name'] || node['Node Type'] === 'Seq Scan');
       for (const node of scans)
         if (!isScoped(node))
           found.push(`${name} by ${(node['Index Cond'] && node['Index Name']) || node['Relation Name']}`);
     }
     await client.query('reset all');
     expect(found.filter((each) => !UNSCOPED.some(([which]) => which.test(each)))).toEqual([]);
+  });
+
+  test('in a new database, which has no statistics, a record is found by its id and not among all of the organization', async () => {
+    const plans = await administer((await ownDatabase()).ownerUrl, genericPlans);
+    // An organization has few of them.
+    const isSmall = ({ 'Relation Name': table = '' }: Node) => /^(team_members|pipeline_stages)$/.test(table);
+    const isById = ({ Filter: filter = '' }: Node) =>
+      /\bid = (\$|\(InitPlan)/.test(filter) && !filter.includes(' OR ');
+    const found = plans.flatMap(([name, nodes]) =>
+      nodes
+        .filter((node) => isById(node) && !isSmall(node))
+        .map((node) => `${name} by ${node['Index Name']}`),
+    );
+    expect(found).toEqual(['customers.merged_into by customers_merged_into_idx']);
   });
 });

@@ -61,7 +61,8 @@ export const conversations = pgTable(
     index('conversations_contact_idx')
       .on(table.organizationId, table.contactKey, table.channel, table.createdAt.desc(), table.id.desc())
       .where(sql`contact_key is not null`),
-    index('conversations_chain_idx').on(table.organizationId, table.chainId),
+    // Partial, so that no lookup by id uses it: of indexes that cost the same in a new database, PostgreSQL takes the last one.
+    index('conversations_chain_idx').on(table.organizationId, table.chainId).where(sql`chain_id is not null`),
     index('conversations_customer_idx')
       .on(table.organizationId, table.customerId, table.chainId)
       .where(sql`customer_id is not null`),

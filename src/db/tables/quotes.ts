@@ -41,12 +41,15 @@ export const quotes = pgTable(
     ...recordKeys('quotes', table),
     toRecord('quotes_opportunity_fkey', table, table.opportunityId, opportunities),
     toRecord('quotes_customer_fkey', table, table.customerId, customers),
-    uniqueIndex('quotes_token_key').on(table.organizationId, table.token),
+    // Partial as conversations_chain_idx is.
+    uniqueIndex('quotes_token_key').on(table.organizationId, table.token).where(sql`token is not null`),
     // For a public link, which names no organization. Not unique: a cluster has unique indexes by organization only.
     index('quotes_token_idx').on(table.token),
     listIndex('quotes_status_idx', table, table.status),
-    // Not partial: an erasure looks up archived rows too.
-    index('quotes_opportunity_idx').on(...listOrder(table, table.opportunityId)),
+    // With archived rows: an erasure looks them up too.
+    index('quotes_opportunity_idx')
+      .on(...listOrder(table, table.opportunityId))
+      .where(sql`opportunity_id is not null`),
     index('quotes_customer_idx')
       .on(...listOrder(table, table.customerId))
       .where(sql`customer_id is not null`),
