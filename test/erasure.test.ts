@@ -306,7 +306,7 @@ test('what arrives in the conversations of an erased person is erased by the nex
   expect(await threads()).toEqual(unchanged);
 });
 
-test('an erasure has a time limit of its own, above that of a statement', async () => {
+test('an erasure has a time limit of its own, above that of a statement, and its connection waits longer', async () => {
   const agency = await service.agency();
   const { customerId } = await createPerson(agency);
   await service.query(
@@ -317,6 +317,7 @@ test('an erasure has a time limit of its own, above that of a statement', async 
   await eraseCustomer(scopeTo(db, agency.id), customerId);
   expect(await left(agency)).toEqual([]);
   await service.query('drop function sleep cascade');
+  expect(dashboard.app.server.timeout).toBeGreaterThan(60_000);
 });
 
 test('what waits for an erasure is rejected: a restore of the customer, an opening of a quote, and an opportunity that names the customer; a chat with its contact has no customer', async () => {

@@ -11,14 +11,14 @@ const MAX_CONNECTIONS = 2_048;
 export const MAX_HEADERS = 64;
 const REQUEST_TIMEOUT_MS = 20_000;
 const CHECK_INTERVAL_MS = 500;
-const IDLE_TIMEOUT_MS = 30_000;
 /** Longer than nginx keeps an idle connection (60 s): if Node closed first, a request could arrive on a closed connection. */
 const KEEP_ALIVE_MS = 75_000;
 
 export const connectionLimits = (requestTimeout = REQUEST_TIMEOUT_MS) => ({
   requestTimeout,
   keepAliveTimeout: KEEP_ALIVE_MS,
-  connectionTimeout: IDLE_TIMEOUT_MS,
+  // A connection is also idle while its request runs: an erasure may take the 60 s of an upload.
+  connectionTimeout: requestTimeout + 10_000,
   http: {
     // Node's own response has no body; server.ts rejects with ours.
     requireHostHeader: false,
