@@ -28,7 +28,7 @@ export async function openS3(options: S3Options) {
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     // The SDK tries a part three times, then the abort of the upload, and a proxy waits 60 s.
-    requestHandler: { connectionTimeout: 3_000, socketTimeout: 9_000 },
+    requestHandler: { connectionTimeout: 3_000, socketTimeout: 5_000 },
   });
   // A wrong configuration fails at the start, not at the first upload.
   await Promise.all([client.config.region(), client.config.credentials()]).catch(({ message }) => {

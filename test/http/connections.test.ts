@@ -115,6 +115,21 @@ test('a server that closes serves the first request of an open connection', asyn
   await closed;
 });
 
+test.each([
+  ['before its body is complete', 'Content-Length: 20\r\n\r\n{}'],
+  ['while it is served', 'Content-Length: 2\r\n\r\n{}'],
+])('a client that disconnects %s leaves one line, with the id of its request', async (_when, rest) => {
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line) => lines.push(line) });
+  const { port } = await startServer({ logger }, (app) => app.post('/later', () => new Promise(() => {})));
+  const head = 'POST /later HTTP/1.1\r\nHost: x\r\nX-Request-Id: the-request\r\n';
+  const { socket } = openConnection(port, `${head}Content-Type: application/json\r\n${rest}`);
+  setTimeout(() => socket.destroy(), 200);
+  const ofRequest = () => lines.map((line) => JSON.parse(line)).filter(({ requestId }) => requestId);
+  const msg = 'the connection closed before the response';
+  await expect.poll(ofRequest).toMatchObject([{ level: 30, requestId: 'the-request', route: '/later', msg }]);
+});
+
 test('a response with an invalid header becomes a logged 500, and other requests succeed', async () => {
   const lines: string[] = [];
   const logger = createLogger('error', { write: (line) => lines.push(line) });
