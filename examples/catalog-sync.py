@@ -39,9 +39,9 @@ def call(method, path="", body=None):
                     sys.exit(f"CRM_URL redirects to {response.url}")
                 return json.load(response)
         except urllib.error.HTTPError as error:
-            if error.code not in (429, 502, 503, 504) or attempt == TRIES - 1:
+            after = error.headers.get("Retry-After", "")  # 429, 503, and a 409 while an earlier attempt is running.
+            if (error.code not in (502, 503, 504) and not after) or attempt == TRIES - 1:
                 sys.exit(f"{method} {path}: {error.read().decode()}")
-            after = error.headers.get("Retry-After", "")
             wait = int(after) if after.isdigit() else 0
         except (OSError, http.client.HTTPException) as error:
             if attempt == TRIES - 1:

@@ -108,7 +108,9 @@ test('lead-form.ts works with a create key; a lead that was not saved is told to
   await expect.poll(revoked.output).toContain('A lead was not saved: This is not a complete API key');
 });
 
-test('nightly-export.sh writes every customer, as NDJSON and as CSV', async ({ skip }) => {
+test('nightly-export.sh writes every customer, as NDJSON and as CSV, although connections break', async ({
+  skip,
+}) => {
   if (!(await has('bash', 'curl', 'jq'))) skip('curl or jq is not on this machine');
   const agency = await service.agency();
   const customers = await Promise.all(
@@ -116,8 +118,14 @@ test('nightly-export.sh writes every customer, as NDJSON and as CSV', async ({ s
       customer(agency, { firstName: `Ana, "${index}"`, tags: ['a', 'b'] }),
     ),
   );
-  const { stdout } = await run(example('nightly-export.sh'), [folder], { env: environment(agency) });
-  expect(stdout).toBe('101 customers\n');
+  const proxy = await startCuttingProxy(url, 2);
+  onTestFinished(proxy.close);
+  // Its third export has a response of which a half arrives.
+  for (let exports = 0; exports < 3; exports += 1) {
+    const env = { ...environment(agency), CRM_URL: proxy.origin };
+    expect((await run(example('nightly-export.sh'), [folder], { env })).stdout).toBe('101 customers\n');
+  }
+  expect(proxy.cuts()).toBeGreaterThanOrEqual(3);
   const rows = (await readFile(join(folder, 'customers.ndjson'), 'utf8')).trim().split('\n');
   const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
   expect(rows.map((row) => JSON.parse(row)).sort(byId)).toEqual(customers.sort(byId));
@@ -194,6 +202,29 @@ test('catalog-sync.py makes the catalog equal to the file', async ({ skip }) => 
     { title: 'Igual', updatedAt: before[2].updatedAt },
   ]);
   expect(await sync()).toBe('0 created, 0 changed, 3 unchanged, 0 paused\n');
+});
+
+test('catalog-sync.py waits for the first attempt of a create that is still running', async ({ skip }) => {
+  if (!(await has('python3'))) skip('Python is not on this machine');
+  const path = join(folder, 'one.csv');
+  await writeFile(path, 'code,title,price,currency\nNEW,Nueva,10.5,USD\n');
+  const keys: unknown[] = [];
+  const slow = fastify();
+  onTestFinished(() => slow.close());
+  slow.get('*', async () => ({ data: [], pagination: { limit: 100, offset: 0, total: 0 } }));
+  slow.post('*', async ({ headers }, reply) => {
+    keys.push(headers['idempotency-key']);
+    if (keys.length === 1)
+      reply
+        .code(409)
+        .header('retry-after', 0)
+        .send({ error: { code: 'IDEMPOTENCY_IN_PROGRESS' } });
+    else reply.code(201).send({});
+  });
+  const env = { ...environment({ key: 'any' }), CRM_URL: await slow.listen({ port: 0 }) };
+  const { stdout } = await run('python3', [example('catalog-sync.py'), path], { env });
+  expect(stdout).toBe('1 created, 0 changed, 0 unchanged, 0 paused\n');
+  expect(keys).toEqual([keys[0], keys[0]]);
 });
 
 test('pipeline-agent.ts calls the tools that its model names, and prints the reply of the model', async () => {
