@@ -7,6 +7,10 @@ import type { Row, Source } from './source.ts';
 /** Why a row was rejected. */
 export type Rejection = { code: string; message: string; customerId?: string | undefined };
 
+/** The key of a row includes its body, so only this is left of what `IDEMPOTENCY_KEY_REUSED` can mean. */
+const GONE =
+  'the row was imported in the last 24 hours, and its record archived, merged or deleted since: change the row to import it again';
+
 /** @param say words an error of the row for whoever wrote the file */
 export function rejectionOf(
   error: CrmError | RowError,
@@ -18,7 +22,8 @@ export function rejectionOf(
   const said = error.details.map((detail) =>
     say(detail.path, 'customerId' in detail ? `belongs to customer ${detail.customerId}` : detail.message),
   );
-  const message = said.length > 0 ? said.join('; ') : error.message;
+  const reason = error.is('IDEMPOTENCY_KEY_REUSED') ? GONE : error.message;
+  const message = said.length > 0 ? said.join('; ') : reason;
   const customerId = error.is('CUSTOMER_CONTACT_CONFLICT') ? error.details[0]?.customerId : undefined;
   return { code, message, ...(customerId !== undefined && { customerId }) };
 }

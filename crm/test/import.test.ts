@@ -110,6 +110,22 @@ describe('crm import customers', () => {
   });
 });
 
+test('a row whose record was archived since is rejected, with what to do; a changed row is imported again', async () => {
+  const agency = await service.agency();
+  const path = file('again.csv');
+  await writeFile(path, 'firstName,contacts.email\nAna,ana@example.com\n');
+  const again = () => crm(['import', 'customers', path], at(agency));
+  expect((await again()).stderr).toContain('1 created');
+  const [{ id }] = (await agency.get('/v1/customers')).body.data;
+  await agency.delete(`/v1/customers/${id}`);
+  expect((await again()).stderr).toContain('1 rejected');
+  expect(await readFile(file('again.rejected.csv'), 'utf8')).toMatch(
+    /,"the row was imported in the last 24 hours, .*: change the row to import it again/,
+  );
+  await writeFile(path, 'firstName,contacts.email\nAna,Ana@example.com\n');
+  expect((await again()).stderr).toContain('1 created');
+});
+
 test('a file of the wrong kind is not imported without a question', async () => {
   const people = 'Nombre,Teléfono,Correo,Ciudad\nAna,+525512345678,ana@example.com,Puebla\n';
   const read = (map: string[]) => textReader(file)(people, { resource: 'products', map });
