@@ -105,6 +105,7 @@ async function start(config: Config): Promise<void> {
   // Closed together, so that neither waits for the other's clients.
   const servers: FastifyInstance[] = [app];
   onClose(() => Promise.all(servers.map(closeServer)));
+  isServing = true;
   const api = await listenAt(app, '', config.HOST, config.PORT);
 
   const generatedToken =
@@ -158,11 +159,14 @@ function explain(error: Error & { code?: string; path?: string }): string {
 const SAME_SIGNAL_MS = 500;
 
 const stopSignal = Promise.withResolvers<NodeJS.Signals>();
+let isServing = false;
 let signalledAt: number | undefined;
 for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
   process.on(name, () => {
     signalledAt ??= performance.now();
-    if (performance.now() - signalledAt > SAME_SIGNAL_MS) endAtOnce();
+    // A start can wait for the migration of another instance.
+    if (!isServing) endAtOnce(0);
+    else if (performance.now() - signalledAt > SAME_SIGNAL_MS) endAtOnce(1);
     stopSignal.resolve(name);
   });
 
@@ -179,15 +183,15 @@ const CLOSE_LIMIT_MS = 30_000;
 
 /** Completes running requests. */
 async function close(code: number): Promise<void> {
-  setTimeout(endAtOnce, CLOSE_LIMIT_MS).unref();
+  setTimeout(endAtOnce, CLOSE_LIMIT_MS, 1).unref();
   for (const each of closers)
     await each().catch((error: Error) => process.stderr.write(`While stopping: ${error.message}\n`));
   process.exit(code);
 }
 
-async function endAtOnce(): Promise<void> {
+async function endAtOnce(code: number): Promise<void> {
   await stopPostgres().catch(() => undefined);
-  process.exit(1);
+  process.exit(code);
 }
 
 try {

@@ -186,6 +186,17 @@ test('a start with DATABASE_URL migrates as the owner, works as another role, lo
   expect(await service.ended).toBe(0);
 });
 
+test('SIGTERM ends a start that waits for the migration of another instance', async () => {
+  const database = await ownDatabase(EMPTY_TEMPLATE);
+  const release = await hold(database.ownerUrl, 'select pg_advisory_lock(7210455317)');
+  const environment = { DATABASE_URL: database.ownerUrl, DATA_DIR: join(folder, 'waiting') };
+  const service = startService({ ...environment, ...(await freePorts()) });
+  await expect.poll(() => countAtWork(database.ownerUrl, 'Lock'), { timeout: 20_000 }).toBe(1);
+  service.child.kill('SIGTERM');
+  expect(await service.ended).toBe(0);
+  await release();
+});
+
 /** The nearest values that are not allowed. */
 const BELOW = { PORT: '-1', DATABASE_POOL_SIZE: '0', DATABASE_TIMEOUT_MS: '99', RATE_LIMIT_PER_MINUTE: '-1' };
 const ABOVE = {
