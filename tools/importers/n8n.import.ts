@@ -125,6 +125,13 @@ test('the workflow new-lead creates a customer, adds the next message to the sam
   expect(added?.items).toMatchObject([
     { id: created?.items[0]?.id, summary: 'Patagonia in May\nOr in June' },
   ]);
+  // Somebody else has the number as a telephone.
+  const other = {
+    contacts: { values: [{ identifierType: 'telefono', identifierValue: '+52 55 3333 1234' }] },
+  };
+  await succeed('createCustomer', other);
+  const { 'Add the message': third } = await form('Or in August');
+  expect(third?.items).toMatchObject([{ id: created?.items[0]?.id }]);
   const { 'Add the message': lost } = await form('Or in July', 'ask me');
   expect(lost?.error).toMatchObject({ httpCode: '404' });
 });
@@ -134,6 +141,7 @@ test('the workflow message-notes writes each new message once, and skips convers
   const { id: customerId } = await customer(agency);
   const [known, unknown] = [await conversation(agency, { customerId }), await conversation(agency)];
   await message(agency, known.id, { content: 'When do we leave?' });
+  await conversation(agency, { customerId, rotatedFrom: known.id });
   await message(agency, unknown.id, { content: 'Hello' });
   const own = engineFor({ apiKey: agency.key, baseUrl });
   for (let times = 0; times < 2; times += 1) {
