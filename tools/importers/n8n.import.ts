@@ -141,7 +141,8 @@ test('the workflow message-notes writes each new message once, and skips convers
   const { id: customerId } = await customer(agency);
   const [known, unknown] = [await conversation(agency, { customerId }), await conversation(agency)];
   await message(agency, known.id, { content: 'When do we leave?' });
-  await conversation(agency, { customerId, rotatedFrom: known.id });
+  // Without a message: the steps have different numbers of items.
+  await conversation(agency, { customerId });
   await message(agency, unknown.id, { content: 'Hello' });
   const own = engineFor({ apiKey: agency.key, baseUrl });
   for (let times = 0; times < 2; times += 1) {
