@@ -67,8 +67,11 @@ type Server = {
   stop: () => Promise<unknown>;
 };
 
-/** Tests need no durability, and it costs time. */
-const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
+/** Tests need neither durability nor autovacuum in hundreds of databases, and both cost time. */
+const SETTINGS = {
+  ...{ fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' },
+  ...{ autovacuum_naptime: '1min', max_connections: '300' },
+};
 
 function startServer(): Promise<Server> {
   if (process.env.TEST_POSTGRES === 'pooler') return useRunning();

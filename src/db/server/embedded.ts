@@ -179,7 +179,9 @@ export async function startEmbeddedPostgres(
         () => undefined,
       );
 
-    const options = Object.entries({ listen_addresses: '', unix_socket_directories: data, ...settings });
+    // A new database has no statistics before its first autovacuum: until then, some statements read all of an organization.
+    const own = { listen_addresses: '', unix_socket_directories: data, autovacuum_naptime: '5s' };
+    const options = Object.entries({ ...own, ...settings });
     const flags = options.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const log = await open(join(data, 'server.log'), 'a', 0o600);
     const { size } = await log.stat();
