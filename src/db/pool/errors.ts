@@ -36,8 +36,8 @@ export class DatabaseTimeout extends Error {
 const CONNECTION_CODE = /^(E(CONNREFUSED|CONNRESET|PIPE|NOENT|TIMEDOUT|HOSTUNREACH|NOTFOUND)|EAI_AGAIN)$/;
 const CONNECTION_MESSAGE =
   /terminated|not queryable|read timeout|connection.*(closed|ended|timeout)|timeout.*connect/i;
-const NOT_ACCEPTING = new Set(['57P03', '53300']);
-const GOING_AWAY = /^(08...|57P0[123]|53300)$/;
+const NOT_ACCEPTING = new Set(['57P03', '57P05', '53300']);
+const GOING_AWAY = /^(08...|57P0[1235]|53300)$/;
 
 /** Not an ApiError: its message may contain the client's text. */
 const isConnectionError = (error: unknown): boolean =>
@@ -78,13 +78,13 @@ export function isDatabaseError(error: unknown): boolean {
   if (error instanceof LostRace) return true;
   const state = sqlState(error);
   if (state === undefined) return isConnectionError(error) || error instanceof DatabaseTimeout;
-  return /^(08|26|28|3D|40|53|57|58|XX)|^55(000|P03)$|^25006$/.test(state);
+  return /^(08|26|28|3D|40|53|57|58|XX)|^55(000|P03)$|^25(006|P0[34])$/.test(state);
 }
 
 /** True if PostgreSQL ended the statement, or this service the transaction, because it took too long. */
 export const isTimeout = (error: unknown): boolean =>
   error instanceof DatabaseTimeout ||
-  /^(57014|55P03)$/.test(sqlState(error) ?? '') ||
+  /^(57014|55P03|25P04)$/.test(sqlState(error) ?? '') ||
   /read timeout/.test(text(error, 'message') ?? '');
 
 export const isLockTimeout = (error: unknown): boolean => sqlState(error) === '55P03';
