@@ -70,7 +70,7 @@ export async function openTable(
   const { country, map, clears = 'none' } = options;
   const looked = await openRows(source);
   const isTable = source.format === 'csv';
-  const { cells: surveyed, first } = await survey(looked.header.length, isTable ? looked.rows : []);
+  const { cells: surveyed, first } = await survey(looked.header.length, looked.rows);
   const { header, line, rows } = await openRows(source);
   const known = recognize(header)?.name;
   if (isTable && map.length === 0) {

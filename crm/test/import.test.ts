@@ -126,6 +126,19 @@ test('a row whose record was archived since is rejected, with what to do; a chan
   expect((await again()).stderr).toContain('1 created');
 });
 
+test('a line of NDJSON that is no object is named before any row is sent', async () => {
+  const agency = await service.agency();
+  const path = file('broken.ndjson');
+  const ana = JSON.stringify({ contacts: [{ identifierType: 'email', identifierValue: 'ana@example.com' }] });
+  await writeFile(path, `${ana}\n{broken\n`);
+  const importing = () => crm(['import', 'customers', path], at(agency));
+  const stderr = `${path}, line 2: not a JSON object.\n`;
+  expect(await importing()).toMatchObject({ code: 1, stderr });
+  expect((await agency.get('/v1/customers')).body.data).toEqual([]);
+  await writeFile(path, `${ana}\n`);
+  expect((await importing()).stderr).toContain('1 created');
+});
+
 test('a file of the wrong kind is not imported without a question', async () => {
   const people = 'Nombre,Teléfono,Correo,Ciudad\nAna,+525512345678,ana@example.com,Puebla\n';
   const read = (map: string[]) => textReader(file)(people, { resource: 'products', map });
