@@ -228,7 +228,7 @@ export async function importFile(
     const { 'would be sent': sent, ...others } = counts;
     return { [`${resource} would be sent`]: sent, ...others };
   };
-  let savedAt = Date.now();
+  let savedAt = 0;
   try {
     const items = remaining();
     const isCompared = update && !isOffline;
