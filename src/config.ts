@@ -9,14 +9,14 @@ function integerFrom(minimum: number, maximum: number) {
 }
 
 /** Of a password that is not encoded, `@`, `/`, `#`, `?` or `%` would become a part of another host. */
-const POSTGRES_URL = /^postgres(?:ql)?:\/\/(?:(?:[^\s@/?#%]|%[\da-f]{2})*@)?[^\s@/?#]*(?:[/?][^\s@#]*)?$/i;
+const POSTGRES_URL = /^postgres(?:ql)?:\/\/(?:(?:[^\s@/?#%]|%[\da-f]{2})*@)?[^\s@/?#,]*(?:[/?][^\s@#]*)?$/i;
 
 const postgresUrl = () =>
   z
     .string()
     .regex(
       POSTGRES_URL,
-      'must be a postgres:// URL. In its user and password, percent-encode @ as %40, / as %2F, # as %23, ? as %3F and % as %25',
+      'must be a postgres:// URL of one host. In its user and password, percent-encode @ as %40, / as %2F, # as %23, ? as %3F and % as %25',
     );
 
 const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/+(.*?))?\/*$/;

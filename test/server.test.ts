@@ -243,6 +243,11 @@ test.each(['@', '/', '#', '?', '%'])('a password with a %s must be percent-encod
   expect(readConfig(encoded)).toMatchObject(encoded);
 });
 
+test('DATABASE_URL names one host', () => {
+  const two = { DATABASE_URL: 'postgres://crm@one:5432,two:5432/crm' };
+  expect(() => readConfig(two)).toThrow('DATABASE_URL must be a postgres:// URL of one host.');
+});
+
 describe('a start that fails explains why in one line, without a stack, and ends with 1', () => {
   const startInVain = async (environment: Record<string, string>, args?: string[]): Promise<string[]> => {
     const service = startService({ HOST: '127.0.0.1', ...environment }, args);
