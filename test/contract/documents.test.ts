@@ -78,6 +78,12 @@ test('alerts, the guide for operators and the Grafana dashboard name only metric
   expect(series).toEqual(expect.arrayContaining([...named, ...alerted, ...shown]));
 });
 
+test('the Prometheus of deploy/ scrapes at least four times within the range of each alert', () => {
+  const [interval = 'none'] = all(read('deploy/prometheus.yml'), /scrape_interval: (\d+)s/g);
+  const ranges = all(read('deploy/alerts.yml'), /\[(\d+)m\]/g).map((minutes) => Number(minutes) * 60);
+  expect(Number(interval) * 4).toBeLessThanOrEqual(Math.min(...ranges));
+});
+
 /** What the programs of a folder import: the name as it is written, and as a path from the root. */
 const importsIn = (folder: string, pattern: RegExp) =>
   globSync(`${folder}/**/*.{js,ts}`, { cwd: root }).flatMap((file) =>
