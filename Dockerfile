@@ -19,6 +19,7 @@ COPY migrations ./migrations
 COPY openapi ./openapi
 COPY docs/guide ./docs/guide
 COPY demo ./demo
+COPY tools/sql.ts ./tools/
 
 RUN mkdir /data && chown node:node /data
 VOLUME /data

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { format } from 'sql-formatter';
 import { readConfig } from '../src/config.ts';
 import { allStatements, embeddedUrl, parametersOf } from '../src/db/index.ts';
 // They compose every statement of the service.
@@ -16,6 +15,9 @@ import '../src/jobs/schedule.ts';
 
 type Composed = ReturnType<typeof allStatements>[number];
 
+/** What is deployed has no development dependency: there, a statement is one line. */
+const { format } = await import('sql-formatter').catch(() => ({ format: (text: string) => text }));
+
 function readable(statement: Composed): string {
   const parameters = parametersOf(statement);
   // Names need no quotes. Text constants stay as they are.
@@ -27,12 +29,17 @@ function readable(statement: Composed): string {
   return `${format(text, style)};`.replaceAll(/\$(\d+)/g, (_, number) => `$${parameters[number - 1]}`);
 }
 
-async function planOf({ text }: Composed): Promise<string> {
+/** Not `explain (generic_plan)`, which PostgreSQL 15 does not have. */
+async function planOf(statement: Composed): Promise<string> {
   const { DATABASE_DIRECT_URL, DATABASE_URL, DATA_DIR } = readConfig();
   const connectionString = DATABASE_DIRECT_URL ?? DATABASE_URL ?? embeddedUrl(join(DATA_DIR, 'postgres'));
   const client = new pg.Client({ connectionString });
   await client.connect();
-  const { rows } = await client.query<Record<string, string>>(`explain (generic_plan) ${text}`);
+  const values = parametersOf(statement).map(() => 'null');
+  await client.query(`set plan_cache_mode = force_generic_plan; prepare explained as ${statement.text}`);
+  const { rows } = await client.query<Record<string, string>>(
+    `explain execute explained${values.length > 0 ? `(${values})` : ''}`,
+  );
   await client.end();
   return rows.map((row) => row['QUERY PLAN']).join('\n');
 }

@@ -117,9 +117,18 @@ test('what is deployed gets every variable of the service by docker-compose.yml,
   expect(read('Dockerfile')).toMatch(/^HEALTHCHECK .*\\\n.*\/livez`/m);
 });
 
+const copied = all(read('Dockerfile'), /^COPY (.+) \S+$/gm).flatMap((from) => from.split(' '));
+
+test('what is deployed has every command that docs/operating.md names', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  const programs = all(OPERATING, /npm run ([\w:]+)\b(?! -->)/g).map(
+    (name) => scripts[name]?.split(' ').at(-1) ?? name,
+  );
+  expect(new Set(programs).size).toBeGreaterThan(3);
+  expect(programs.filter((file) => !copied.some((path) => `${file}/`.startsWith(`${path}/`)))).toEqual([]);
+});
+
 test('what is deployed has every file that the service reads', () => {
-  const copies = [...read('Dockerfile').matchAll(/^COPY (.+) \S+$/gm)];
-  const copied = copies.flatMap(([, from = '']) => from.split(' '));
   const allowed = [...read('.dockerignore').matchAll(/^!(.+)$/gm)].map(([, path]) => path);
   expect(copied.sort()).toEqual(allowed.sort());
   const files = importsIn('src', /new URL\([`'](?:\.\.\/)*(?!node_modules)(\w[\w./-]*)/g);

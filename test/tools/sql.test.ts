@@ -1,5 +1,8 @@
-import { expect, inject, test } from 'vitest';
-import { runProgram } from '../support/process.ts';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { createTestDatabase } from '../support/databases.ts';
+import { PROGRAM, runProgram } from '../support/process.ts';
 
 const sql = (...args: string[]) => runProgram('tools/sql.ts', args, { DATABASE_URL: inject('serverUrl') });
 
@@ -12,4 +15,20 @@ test('npm run sql prints a statement with the names of its values; without a kno
     stderr: expect.stringContaining('There is no statement customers.git.'),
     stdout: expect.stringMatching(/^customers\.get$[\s\S]*^products\.create$[\s\S]*^quotes\.put$/m),
   });
+});
+
+const WITHOUT_FORMATTER = `import { registerHooks } from 'node:module';
+registerHooks({ resolve(name, context, next) {
+  if (name === 'sql-formatter') throw new Error('not installed');
+  return next(name, context);
+} });`;
+
+test('npm run sql explains a statement, also where no development dependency is installed', async () => {
+  const database = await createTestDatabase(inject('serverUrl'));
+  onTestFinished(database.drop);
+  const first = ['./src/runtime.js', `data:text/javascript,${encodeURIComponent(WITHOUT_FORMATTER)}`];
+  const args = [...first.map((path) => `--import=${path}`), 'tools/sql.ts', 'customers.get', '--explain'];
+  const env = { ...PROGRAM, DATABASE_URL: database.url };
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+  expect(stdout).toMatch(/^select .*\$organizationId and .*;\n\n.* Scan /);
 });
