@@ -63,8 +63,10 @@ async function resumable(source: Source, resource: Importable, options: ImportOp
     throw new CommandError(`${source.path} has changed since its import began: use --restart to start over.`);
   if (options.map.length > 0 && options.map.join('\n') !== state.maps.join('\n'))
     throw new CommandError('The import began with another --map: use --restart to start over.');
-  if (options.update !== undefined && options.update !== state.update)
-    throw new CommandError('The import began with another --update: use --restart to start over.');
+  const asked = { '--update': 'update', '--country': 'country', '--on-bad-contact': 'onBadContact' } as const;
+  for (const [option, name] of Object.entries(asked))
+    if (options[name] !== undefined && options[name] !== state[name])
+      throw new CommandError(`The import began with another ${option}: use --restart to start over.`);
   return state;
 }
 

@@ -289,7 +289,7 @@ describe('crm import customers --update', () => {
 });
 
 describe('an interrupted import', () => {
-  test('continues only with the same file and map', async () => {
+  test('continues only with the same file and options', async () => {
     const agency = await service.agency();
     const path = file('changed.csv');
     const leads = 'firstName,email\nAna,ana@example.com\nEva,eva@example.com\n';
@@ -299,6 +299,12 @@ describe('an interrupted import', () => {
     const unreachable = at(agency, 'http://127.0.0.1:1');
     await crm(['import', 'customers', path], unreachable);
     expect(await run('--resume', '--map', 'email=lastName')).toContain('began with another --map');
+    for (const [option, value] of [
+      ['--update', 'fill'],
+      ['--country', 'PE'],
+      ['--on-bad-contact', 'reject'],
+    ] as const)
+      expect(await run('--resume', option, value)).toContain(`began with another ${option}`);
     await writeFile(path, `${leads}Luz,luz@example.com\n`);
     expect(await run('--resume')).toContain('has changed since its import began');
     expect(await run('--restart')).toContain('3 created');
