@@ -25,7 +25,7 @@ const inWords: z.core.$ZodErrorMap = (issue) => {
       if (typeof issue.input === 'number' && issue.expected === 'number') return 'must be a finite number';
       return `must be ${KINDS[issue.expected] ?? issue.expected}`;
     case 'invalid_value':
-      return `must be one of ${issue.values.join(', ')}`;
+      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`;
     case 'too_small':
       return issue.origin === 'array'
         ? `must have at least ${entries(issue.minimum)}`

@@ -48,7 +48,8 @@ function valuesOf(name: string, schema: Schema): Values {
   const types = [schema.type].flat();
   if (closed) {
     const values = ['', 'ACTIVE', 'other', 'null', '%00', String(closed[0]).toUpperCase()];
-    return { accepted: closed, rejected: [{ values, message: `must be one of ${closed.join(', ')}` }] };
+    const message = closed.length > 1 ? `must be one of ${closed.join(', ')}` : `must be ${closed[0]}`;
+    return { accepted: closed, rejected: [{ values, message }] };
   }
   if (types[0] === 'integer') {
     const message = `must be an integer from ${minimum} to ${maximum}, in decimal digits`;
