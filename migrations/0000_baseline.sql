@@ -50,7 +50,7 @@ begin
     on conflict (organization_id, resource, value, slot) do update set live = live_counts.live + excluded.live;
   end if;
 end $$;
---> statement-breakpoint
+
 create table organizations (
   id uuid primary key not null,
   name text not null,
@@ -136,7 +136,7 @@ create index products_external_reference_code_idx on products (organization_id, 
 create index products_archived_idx on products (organization_id, archived_at desc nulls last, id desc nulls last) where archived_at is not null;
 create index products_due_idx on products (archived_at, organization_id, id) where archived_at is not null;
 create trigger products_touch before update on products for each row execute function public.touch_record();
---> statement-breakpoint
+
 -- JSON has at most six bytes for one: with 16 KiB in the longest columns, no product can be too large, and none is rendered.
 create function public.bound_product() returns trigger language plpgsql as $$
 begin
@@ -147,7 +147,6 @@ begin
   end if;
   return new;
 end $$;
---> statement-breakpoint
 create trigger products_size before insert or update on products for each row execute function public.bound_product();
 
 create table searchable_products (
@@ -160,7 +159,7 @@ create table searchable_products (
   constraint searchable_products_pkey primary key (organization_id, id)
 );
 create index searchable_products_search_idx on searchable_products using gin (organization_id, destinations, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
---> statement-breakpoint
+
 -- U+001F separates the texts: no search matches across two of them. The function compares the texts, because PostgreSQL plans the
 -- `when` clause of a trigger at each statement.
 create function public.derive_from_product() returns trigger language plpgsql as $$
@@ -183,7 +182,6 @@ begin
   end if;
   return null;
 end $$;
---> statement-breakpoint
 create trigger products_derive after insert or delete
   or update of title, short_description, description, destinations, type, status, budget_tier, external_reference_code, archived_at on products
   for each row execute function public.derive_from_product();
@@ -217,7 +215,7 @@ create table customer_contact_keys (
   identifier_type text not null, contact_key text not null, customer_id uuid not null,
   constraint customer_contact_keys_pkey primary key (organization_id, contact_key, identifier_type)
 );
---> statement-breakpoint
+
 -- Sets the id and the name of the contact at a place, which begins at 0. Without a place, nothing changes.
 create function public.name_contact(contacts json, place integer, id json, name json) returns json
   language sql stable parallel safe
@@ -306,10 +304,8 @@ begin
   end if;
   return new;
 end $$;
---> statement-breakpoint
 create trigger customers_contacts before insert or delete or update of contacts, contact_keys, archived_at on customers
   for each row execute function public.keep_contacts();
---> statement-breakpoint
 -- Without what is derived from its contacts. Fires after customers_contacts, which names contacts, by its name. A customer without
 -- space for a name from a conversation (an update by another trigger) stays as it is: the conversation is not rejected.
 create function public.bound_customer() returns trigger language plpgsql as $$
@@ -327,9 +323,8 @@ begin
   end if;
   return new;
 end $$;
---> statement-breakpoint
 create trigger customers_size before insert or update on customers for each row execute function public.bound_customer();
---> statement-breakpoint
+
 -- A record that names a merged customer gets the one that it became. A merge locks its customers for update: the select waits for it,
 -- and returns the row that it wrote. An update by another trigger (depth 2) names a customer that its transaction has locked. Fires
 -- before the triggers that compare rows, by its name.
@@ -346,7 +341,7 @@ begin
   end loop;
   return new;
 end $$;
---> statement-breakpoint
+
 create table erasures (
   organization_id uuid not null,
   customer_id uuid not null,
@@ -361,7 +356,7 @@ create table searchable_customers (
   constraint searchable_customers_pkey primary key (organization_id, id)
 );
 create index searchable_customers_search_idx on searchable_customers using gin (organization_id, tags, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
---> statement-breakpoint
+
 -- First and last name are one text: a search for both finds the customer.
 create function public.derive_from_customer() returns trigger language plpgsql as $$
 declare
@@ -381,7 +376,6 @@ begin
   end if;
   return null;
 end $$;
---> statement-breakpoint
 create trigger customers_derive after insert or delete
   or update of first_name, last_name, contact_search, summary, tags, archived_at on customers
   for each row execute function public.derive_from_customer();
@@ -415,14 +409,13 @@ create index opportunities_seller_idx on opportunities (organization_id, seller_
 create index opportunities_archived_idx on opportunities (organization_id, archived_at desc nulls last, id desc nulls last) where archived_at is not null;
 create index opportunities_no_customer_idx on opportunities (organization_id, updated_at desc nulls last, id desc nulls last) where customer_id is null and archived_at is null;
 create index opportunities_of_stage_idx on opportunities (organization_id, stage_id, updated_at desc nulls last, id desc nulls last, sales_stage, seller_member_id, temperature_override, temperature) where archived_at is null;
---> statement-breakpoint
+
 -- A stage that is set without qualified_at sets it; once in the pipeline, null does not clear it. Fires before opportunities_touch.
 create function public.date_qualification() returns trigger language plpgsql as $$
 begin
   new.qualified_at := coalesce(old.qualified_at, date_trunc('milliseconds', now()));
   return new;
 end $$;
---> statement-breakpoint
 create trigger opportunities_qualify before insert or update on opportunities
   for each row when (new.stage_id is not null and new.qualified_at is null) execute function public.date_qualification();
 create trigger opportunities_touch before update on opportunities for each row execute function public.touch_record();
@@ -434,7 +427,7 @@ create table searchable_opportunities (
   constraint searchable_opportunities_pkey primary key (organization_id, id)
 );
 create index searchable_opportunities_search_idx on searchable_opportunities using gin (organization_id, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
---> statement-breakpoint
+
 create function public.derive_from_opportunity() returns trigger language plpgsql as $$
 declare
   was text := case when old.archived_at is null then old.sales_stage end;
@@ -454,7 +447,6 @@ begin
   end if;
   return null;
 end $$;
---> statement-breakpoint
 create trigger opportunities_derive after insert or delete
   or update of title, short_ref, destination, sales_stage, archived_at on opportunities
   for each row execute function public.derive_from_opportunity();
@@ -489,7 +481,6 @@ create index conversations_no_customer_idx on conversations (organization_id, la
 create trigger conversations_touch before update on conversations for each row execute function public.touch_record();
 create trigger conversations_customer before insert or update of customer_id, channel, contact_key on conversations
   for each row execute function public.follow_merge();
---> statement-breakpoint
 -- A write of a conversation's contact that names no customer gives it the active one that has the contact; without one, that which
 -- it had, or that of the thread that it continues. The nil id names nobody. Without an active customer, the write holds the lock of
 -- the contact until it is committed; the customer that claims the contact next finds it. Fires before conversations_customer.
@@ -518,10 +509,8 @@ begin
   end if;
   return new;
 end $$;
---> statement-breakpoint
 create trigger conversations_contact before insert or update of channel, contact_key on conversations
   for each row execute function public.find_customer();
---> statement-breakpoint
 -- Names the customer's contact after its latest conversation that has a name; without an active customer, that of the archived one
 -- which the conversation has. Deferred: a transaction locks no conversation after a customer. While the transaction holds the lock of
 -- a contact without a customer, no customer claims the contact; the next one finds the name.
@@ -559,7 +548,7 @@ begin
     exit when is_locked;
   end loop;
 end $$;
---> statement-breakpoint
+
 -- The contact that a conversation leaves may have its name. In the order of their keys, for two conversations that swap contacts.
 create function public.keep_contact_name() returns trigger language plpgsql as $$
 declare
@@ -579,10 +568,8 @@ begin
   end if;
   return null;
 end $$;
---> statement-breakpoint
 create constraint trigger conversations_contact_name after insert or update of channel, contact_key, contact_name on conversations
   deferrable initially deferred for each row execute function public.keep_contact_name();
---> statement-breakpoint
 -- Conversations without a customer get the one that has claimed their contact: keep_contacts has locked them. After the row, which
 -- their foreign key needs.
 create function public.link_conversations() returns trigger language plpgsql as $$
@@ -601,7 +588,6 @@ begin
   end if;
   return null;
 end $$;
---> statement-breakpoint
 create trigger customers_link after insert or update of contact_keys, archived_at on customers
   for each row execute function public.link_conversations();
 
@@ -611,7 +597,7 @@ create table searchable_conversations (
   constraint searchable_conversations_pkey primary key (organization_id, id)
 );
 create index searchable_conversations_search_idx on searchable_conversations using gin (organization_id, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
---> statement-breakpoint
+
 create function public.derive_from_conversation() returns trigger language plpgsql as $$
 declare
   was text := case when old.id is not null and old.continued_by is null then '' end;
@@ -629,7 +615,6 @@ begin
   end if;
   return null;
 end $$;
---> statement-breakpoint
 create trigger conversations_derive after insert or delete
   or update of contact_name, contact, chain_id, continued_by on conversations
   for each row execute function public.derive_from_conversation();
@@ -667,18 +652,16 @@ create table channel_messages (
 );
 create index channel_messages_transcript_idx on channel_messages (organization_id, conversation_id, created_at desc nulls last, arrival desc nulls last);
 alter table channel_messages add constraint channel_messages_pkey primary key (organization_id, conversation_id, id);
---> statement-breakpoint
+
 create function public.bound_message() returns trigger language plpgsql as $$
 begin
   perform public.reject_above(65536, octet_length(to_json(new.content)::text) - 2, 'the content of a message');
   return new;
 end $$;
---> statement-breakpoint
 create trigger whatsapp_messages_size before insert or update of content on whatsapp_messages
   for each row when (octet_length(new.content) > 10922) execute function public.bound_message();
 create trigger channel_messages_size before insert or update of content on channel_messages
   for each row when (octet_length(new.content) > 10922) execute function public.bound_message();
---> statement-breakpoint
 -- Creates or replaces messages in the store of the conversation's channel, and dates its chain, in one call: each statement sees what
 -- was committed before the locks. `stores` are those that have columns for the sent delivery; in another one, nothing is written.
 -- `arrival` is in nanoseconds: the lock of the chain orders the calls, and places add less than a microsecond. `updated_at` moves even
@@ -742,7 +725,7 @@ begin
     where organization_id = organization and chain_id = chain and (id = conversation or continued_by is null);
   end if;
 end $$;
---> statement-breakpoint
+
 create table quotes (
   organization_id uuid not null, id uuid not null,
   opportunity_id uuid not null,
@@ -770,18 +753,17 @@ create index quotes_archived_idx on quotes (organization_id, archived_at desc nu
 create index quotes_token_idx on quotes (token);
 create index quotes_no_customer_idx on quotes (organization_id, updated_at desc nulls last, id desc nulls last) where customer_id is null and archived_at is null;
 create index quotes_opened_idx on quotes (organization_id, (open_count > 0), updated_at desc nulls last, id desc nulls last, open_count, status) where archived_at is null;
---> statement-breakpoint
+
 -- Sets published_at when a quote is published without it, and keeps it afterwards. Fires before quotes_touch, by its name.
 create function public.date_publication() returns trigger language plpgsql as $$
 begin
   new.published_at := coalesce(old.published_at, case when new.status = 'published' then date_trunc('milliseconds', now()) end);
   return new;
 end $$;
---> statement-breakpoint
 create trigger quotes_publish before insert or update on quotes
   for each row when (new.published_at is null) execute function public.date_publication();
 create trigger quotes_touch before update on quotes for each row execute function public.touch_record();
---> statement-breakpoint
+
 -- A quote's customer is that of its opportunity. The lock keeps a change of the opportunity waiting, which then finds the quote.
 create function public.follow_opportunity() returns trigger language plpgsql as $$
 begin
@@ -791,7 +773,6 @@ begin
   end if;
   return new;
 end $$;
---> statement-breakpoint
 create trigger quotes_customer before insert or update of opportunity_id on quotes
   for each row execute function public.follow_opportunity();
 
@@ -800,7 +781,7 @@ create table searchable_quotes (
   constraint searchable_quotes_pkey primary key (organization_id, id)
 );
 create index searchable_quotes_search_idx on searchable_quotes using gin (organization_id, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
---> statement-breakpoint
+
 create function public.derive_from_quote() returns trigger language plpgsql as $$
 declare
   was text := case when old.archived_at is null then old.status end;
@@ -818,10 +799,8 @@ begin
   end if;
   return null;
 end $$;
---> statement-breakpoint
 create trigger quotes_derive after insert or delete
   or update of title, destination, status, archived_at on quotes for each row execute function public.derive_from_quote();
---> statement-breakpoint
 -- The other direction: a change of the opportunity's customer changes its quotes.
 create function public.pass_customer_to_quotes() returns trigger language plpgsql as $$
 begin
@@ -831,7 +810,6 @@ begin
   end if;
   return null;
 end $$;
---> statement-breakpoint
 create trigger opportunities_quotes after update of customer_id on opportunities
   for each row execute function public.pass_customer_to_quotes();
 

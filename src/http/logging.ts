@@ -84,10 +84,8 @@ export function logRequests(app: FastifyInstance): void {
   app.decorateRequest('databaseMilliseconds', 0);
   // Fastify's onRequestAbort does not see a client that disconnects after its body arrived.
   app.addHook('onRequest', (request, { raw }, done) => {
-    raw.once('close', () => {
-      if (!raw.writableFinished)
-        request.log.info(logFields(request), 'the connection closed before the response');
-    });
+    const logClosed = () => request.log.info(logFields(request), 'the connection closed before the response');
+    raw.once('close', logClosed).once('finish', () => raw.off('close', logClosed));
     done();
   });
   app.addHook('onResponse', (request: FastifyRequest, reply, done) => {

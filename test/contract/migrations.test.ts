@@ -153,15 +153,18 @@ test('a migration of a table in use delays nobody for long, and continues', asyn
 /** A database with the tables of the code, as drizzle-kit generates them, and the functions that they call. */
 async function databaseOfTheCode(): Promise<string> {
   const url = await emptyDatabase();
-  const byHand = /^(\s|--.*$)*create (or replace )?(extension|function) /im;
-  const functions = entries
-    .flatMap(({ tag }) => read(`${tag}.sql`).split('--> statement-breakpoint'))
-    .filter((text) => byHand.test(text));
+  const byHand = await rows<{ statement: string }>(
+    migrated.ownerUrl,
+    `select format('create extension if not exists %I schema public', extname) as statement from pg_extension where extnamespace = 'public'::regnamespace
+    union all (select pg_get_functiondef(p.oid) from pg_proc p where pronamespace = 'public'::regnamespace and not exists (
+      select from pg_depend where objid = p.oid and deptype = 'e') order by p.oid)`,
+  );
   const generated = await generateMigration(generateDrizzleJson({}), generateDrizzleJson(schema));
   await administer(url, async (client) => {
     // A function may name a table that comes later.
     await client.query('set check_function_bodies = off');
-    for (const statement of [...functions, ...generated]) await client.query(statement);
+    for (const statement of [...byHand.map(({ statement }) => statement), ...generated])
+      await client.query(statement);
   });
   return url;
 }
