@@ -2,12 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { putConversation } from '../src/conversations/chains.repository.ts';
 import { createCustomer, customerStatements } from '../src/customers/repository.ts';
-import { type OrganizationScope, parseJson } from '../src/db/index.ts';
+import { type OrganizationScope, parseJson, type Statement } from '../src/db/index.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { findAllDrift, findDrift } from './support/drift.ts';
 import { rejected } from './support/faults.ts';
 import { overlap } from './support/races.ts';
-import { contact, conversation, customer, message, web } from './support/records.ts';
+import {
+  contact,
+  conversation,
+  customer,
+  member,
+  message,
+  opportunity,
+  quote,
+  stage,
+  web,
+} from './support/records.ts';
 import { idsOf, type Reply } from './support/service.ts';
 
 const { service, dashboard } = useDashboard();
@@ -530,4 +540,26 @@ test('a new thread has the name, state and customer of the one before it; an arc
   expect(third.customerId).toBe(active.id);
   const fourth = await next(third.id, { customerId: friend.id });
   expect((await next(fourth.id)).customerId).toBe(friend.id);
+});
+
+test('a PUT that waits for nobody is one statement, whatever it names', async () => {
+  const agency = await service.agency();
+  const { id: customerId } = await customer(agency, { contacts: [web('ana')] });
+  const [{ id: stageId }, { id: sellerMemberId }] = [await stage(agency), await member(agency)];
+  const { db } = agency.scope;
+  const sent: string[] = [];
+  const recorded: typeof db = {
+    ...db,
+    read: (statement, values) => db.read(noted(statement), values),
+    write: (statement, values) => db.write(noted(statement), values),
+  };
+  function noted<Row, Values>(statement: Statement<Row, Values>) {
+    sent.push(statement.name);
+    return statement;
+  }
+  const caller = { ...agency, scope: { ...agency.scope, db: recorded } };
+  await conversation(caller, { channel: 'web', contact: 'ana', contactName: 'Ana' });
+  const { id: opportunityId } = await opportunity(caller, { customerId, stageId, sellerMemberId });
+  await quote(caller, { opportunityId });
+  expect(sent).toEqual(['conversations.put', 'opportunities.put', 'quotes.put']);
 });

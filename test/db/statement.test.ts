@@ -10,6 +10,7 @@ import {
   fieldsOf,
   newId,
   type Params,
+  parametersOf,
   prepared,
   rowValues,
   teamMembers,
@@ -29,6 +30,13 @@ test('a statement has a unique name of resource and operation that PostgreSQL do
   expect(() => compose('statement_test.once', 'select 2').composed()).toThrow('Two statements have the name');
   expect(() => compose(`statement_test.${'x'.repeat(60)}`, 'select 1')).toThrow('too long');
   for (const { name } of allStatements()) expect(name).toMatch(/^[a-z_]+\.[a-z_]+( \w+)*$/);
+});
+
+test('no statement has a parameter without a name or a value', () => {
+  const nameless = allStatements().filter((statement) =>
+    parametersOf(statement).includes(undefined as never),
+  );
+  expect(nameless.map(({ name }) => name)).toEqual([]);
 });
 
 /** These read all organizations: authentication, a public link, the organizations of an account, and jobs; so does every purge. */

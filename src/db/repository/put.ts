@@ -132,7 +132,8 @@ export function definePut<T, Name extends string>(
       sql`(select updated_at from ${table} where ${keyIs(table, $)}) is not distinct from (select updated_at from stored)`,
       ...references.map(([field, { table: other }]) => {
         const id = sql`${columnOf(field)}`;
-        return sql`(${id} is null or exists (select from ${other} where ${keyIs(other, { ...$, id })}))`;
+        const key = { organizationId: $.organizationId, id };
+        return sql`(${id} is null or exists (select from ${other} where ${keyIs(other, key)}))`;
       }),
     );
 
