@@ -1,8 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
 import { ifMatch } from '../http/conditional.ts';
-import { CHANGES_ONLY } from '../http/records.ts';
-import { json } from '../openapi/responses.ts';
+import { CHANGES_ONLY, json } from '../http/records.ts';
 import {
   getApiKey,
   issueApiKey,

@@ -3,8 +3,7 @@ import { page } from '../contract/fields.ts';
 import type { Get, List } from '../db/index.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { IDEMPOTENT, idempotent } from '../http/idempotency.ts';
-import { CHANGES } from '../http/records.ts';
-import { json } from '../openapi/responses.ts';
+import { CHANGES, json } from '../http/records.ts';
 import {
   archiveCatalogProduct,
   createCatalogProduct,

@@ -5,8 +5,7 @@ import { keyOnChannel } from '../../rules/contact-key.ts';
 import { parseJson, toJson } from '../db/index.ts';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
 import { nameIgnored } from '../http/ignored-parameters.ts';
-import { CHANGES_ONLY, REPLACES, uuidParams } from '../http/records.ts';
-import { json } from '../openapi/responses.ts';
+import { CHANGES_ONLY, json, REPLACES, uuidParams } from '../http/records.ts';
 import {
   getConversation,
   lockConversation,

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { json } from '../openapi/responses.ts';
+import { json } from '../http/records.ts';
 import {
   customerRecordStatements,
   getCustomerRecord,

@@ -1,7 +1,20 @@
 import { z } from 'zod';
+import type { ErrorCode } from '../contract/errors.ts';
 import { dateTime, NULL_CLEARS, recordId, uuid } from '../contract/fields.ts';
 
 /** What the routes of several resources say in the same words. */
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The codes that only this operation can return. The document adds the codes of its class. */
+    errorCodes?: readonly ErrorCode[];
+  }
+}
+
+export const json = (schema: z.ZodType, description: string): object => ({
+  description,
+  content: { 'application/json': { schema } },
+});
 
 const CHANGED = `Changes only the fields in the body; ${NULL_CLEARS}. A text or a list replaces what was there. If nothing differs, nothing changes`;
 

@@ -1,7 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
-import { ArchivedRecord, CHANGES, REPLACES, uuidParams } from '../http/records.ts';
-import { json } from '../openapi/responses.ts';
+import { ArchivedRecord, CHANGES, json, REPLACES, uuidParams } from '../http/records.ts';
 import { opportunityRecord, sumOpportunities } from './repository.ts';
 import type { OpportunityView } from './routes.ts';
 import {

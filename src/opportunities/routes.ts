@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
 import type { Get, List } from '../db/index.ts';
-import { json } from '../openapi/responses.ts';
+import { json } from '../http/records.ts';
 import { getOpportunity, listOpportunities } from './repository.ts';
 import {
   Opportunity,

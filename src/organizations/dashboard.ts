@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { type Database, scopeTo, toJson } from '../db/index.ts';
 import { callerOf } from '../http/caller.ts';
 import { ifMatch } from '../http/conditional.ts';
-import { json } from '../openapi/responses.ts';
+import { json } from '../http/records.ts';
 import {
   checkOrganization,
   closeOrganization,

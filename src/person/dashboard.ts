@@ -4,7 +4,7 @@ import { CustomerRecord, CustomerParams as params } from '../customers/schema.ts
 import type { FileLinks } from '../files/links.ts';
 import type { FileStorage } from '../files/storage.ts';
 import { removeFile } from '../files/upload.ts';
-import { json } from '../openapi/responses.ts';
+import { json } from '../http/records.ts';
 import { ErasedCustomer, eraseCustomer } from './erase.ts';
 import { CustomerExport, exportCustomer } from './export.ts';
 import { CustomerMerge, mergeCustomer } from './merge.ts';

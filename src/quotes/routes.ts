@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
 import { type List, toJson } from '../db/index.ts';
 import type { FileLinks } from '../files/links.ts';
-import { json } from '../openapi/responses.ts';
+import { json } from '../http/records.ts';
 import { listAttachments } from './attachments.repository.ts';
 import { listQuotes } from './repository.ts';
 import {

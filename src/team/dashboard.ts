@@ -1,8 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
-import { ArchivedRecord, CHANGES_ONLY, REPLACES, uuidParams } from '../http/records.ts';
-import { json } from '../openapi/responses.ts';
+import { ArchivedRecord, CHANGES_ONLY, json, REPLACES, uuidParams } from '../http/records.ts';
 import { teamMemberRecord } from './repository.ts';
 import { LIST_OF_MEMBERS } from './routes.ts';
 import { TeamMemberPut, TeamMemberRecord, TeamMemberRecordListQuery, TeamMemberUpdate } from './schema.ts';

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
-import { json } from '../openapi/responses.ts';
+import { json } from '../http/records.ts';
 import { listTeamMembers } from './repository.ts';
 import { TeamMember, TeamMemberListQuery } from './schema.ts';
 
