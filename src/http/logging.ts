@@ -82,7 +82,8 @@ const rounded = (milliseconds: number): number => Math.round(milliseconds * 10) 
 /** One line per request, except rejections, which are counted. Never the URL: it can contain personal data and signatures. */
 export function logRequests(app: FastifyInstance): void {
   app.decorateRequest('databaseMilliseconds', 0);
-  // Fastify's onRequestAbort does not see a client that disconnects after its body arrived.
+  // Fastify's onRequestAbort does not see a client that disconnects after its body arrived, and `writableFinished` is false
+  // after each request of app.inject.
   app.addHook('onRequest', (request, { raw }, done) => {
     const logClosed = () => request.log.info(logFields(request), 'the connection closed before the response');
     raw.once('close', logClosed).once('finish', () => raw.off('close', logClosed));

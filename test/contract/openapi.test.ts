@@ -51,8 +51,10 @@ test('the committed documents are what the code generates', async () => {
 describe('the document', () => {
   const whole = JSON.parse(read('openapi/openapi.json'));
 
-  test('is OpenAPI 3.1, has version 1.0.0, and accepts the key in either header for every operation', () => {
-    expect([whole.openapi, whole.info.version]).toEqual([expect.stringMatching(/^3\.1\.\d$/), '1.0.0']);
+  test('is OpenAPI 3.1, has the version of the service, which is that of /v1, and accepts the key in either header for every operation', () => {
+    const { version } = JSON.parse(read('package.json'));
+    expect([whole.openapi, version]).toEqual([expect.stringMatching(/^3\.1\.\d$/), whole.info.version]);
+    expect(version).toMatch(/^1\./);
     expect(whole.components.securitySchemes).toMatchObject({
       bearer: { type: 'http', scheme: 'bearer' },
       apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
