@@ -308,7 +308,7 @@ async function writeManifest(folder: string, state: State): Promise<Record<strin
 }
 
 /**
- * Writes all that the key can read into a folder.
+ * Writes everything into a folder, with a key that can read all resources.
  * @returns how many files of quotes could not be downloaded
  * @throws CommandError when it cannot go on; what is written stays for --resume
  */
@@ -342,8 +342,6 @@ export async function exportAll(context: Context, options: ExportAllOptions): Pr
     throw new CommandError(`${message}${goOn}`, exitCode);
   }
   await rm(join(folder, STATE));
-  errors.write(
-    `${folder} has all that this key can read. To verify it: cd ${folder} && sha256sum -c ${SUMS}\n`,
-  );
+  errors.write(`${folder} has the complete export. To verify it: cd ${folder} && sha256sum -c ${SUMS}\n`);
   return counts.missingFiles ?? 0;
 }
