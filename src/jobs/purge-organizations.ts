@@ -37,9 +37,13 @@ async function purgeOne(context: Context, organization: ClaimedOrganization): Pr
   return isComplete;
 }
 
-/** Removes organizations that were closed more than 30 days ago, with all their data. One that fails is retried in the next run. */
+/**
+ * Removes organizations that were closed more than 30 days ago, with all their data. One that fails is retried in the next run.
+ * @throws the first error, after the others were purged
+ */
 export async function purgeOrganizations(context: Context): Promise<{ organizations: number }> {
   const purged = { organizations: 0 };
+  const errors: unknown[] = [];
   for (const organization of await claimOrganizations(context.db)) {
     if (context.signal?.aborted) break;
     try {
@@ -47,7 +51,9 @@ export async function purgeOrganizations(context: Context): Promise<{ organizati
     } catch (err) {
       const organizationId = organization.id;
       context.logger.error({ err, organizationId }, 'an organization could not be purged yet');
+      errors.push(err);
     }
   }
+  if (errors.length > 0) throw errors[0];
   return purged;
 }
