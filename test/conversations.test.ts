@@ -2,11 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { putConversation } from '../src/conversations/chains.repository.ts';
 import { createCustomer, customerStatements } from '../src/customers/repository.ts';
-import { type OrganizationScope, parseJson, type Statement } from '../src/db/index.ts';
+import { type OrganizationScope, parseJson } from '../src/db/index.ts';
+import { opportunityRecord } from '../src/opportunities/repository.ts';
+import { mergeCustomer } from '../src/person/merge.ts';
+import { quoteRecord } from '../src/quotes/repository.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { findAllDrift, findDrift } from './support/drift.ts';
 import { rejected } from './support/faults.ts';
-import { overlap } from './support/races.ts';
+import { interrupted, overlap } from './support/races.ts';
 import {
   contact,
   conversation,
@@ -202,6 +205,39 @@ test.each(['customer', 'message'])(
     }
   },
 );
+
+test.each([
+  ['opportunity', 'a new name of its seller'],
+  ['opportunity', 'a merge into its customer'],
+  ['conversation', 'a merge into its customer'],
+  ['quote', 'a new customer of its opportunity'],
+])('a PUT of one %s that waits for %s returns what the next GET returns', async (kind, change) => {
+  const agency = await service.agency();
+  const [{ id: sellerMemberId }, { id: customerId }] = [await member(agency), await customer(agency)];
+  const eva = await customer(agency, { firstName: 'Eva' });
+  const lead = await opportunity(agency, { customerId });
+  const id = randomUUID();
+  const puts = {
+    opportunity: (scope: OrganizationScope) =>
+      opportunityRecord.put(scope, id, { customerId, sellerMemberId, salesStage: '' }),
+    conversation: (scope: OrganizationScope) =>
+      putConversation(scope, id, { customerId, channel: 'web', contact: 'x' }),
+    quote: (scope: OrganizationScope) =>
+      quoteRecord.put(scope, id, { opportunityId: lead.id, title: '', status: 'draft' }),
+  };
+  const changes: Record<string, (scope: OrganizationScope) => Promise<unknown>> = {
+    'a new name of its seller': (scope) => member({ ...agency, scope }, { name: 'Paz' }, sellerMemberId),
+    'a merge into its customer': (scope) => mergeCustomer(scope, customerId, { from: eva.id }),
+    'a new customer of its opportunity': (scope) =>
+      opportunity({ ...agency, scope }, { customerId: eva.id }, lead.id),
+  };
+  let written: unknown;
+  await overlap(service, agency, changes[change] ?? puts.quote, async (scope) => {
+    written = parseJson<unknown>((await puts[kind as keyof typeof puts](scope)).body);
+  });
+  const path = `/${kind.replace(/y$/, 'ie')}s/${id}`;
+  expect(written).toEqual((await dashboard.of(agency).get(path)).body);
+});
 
 test('a conversation keeps its customer when its contact changes, unless another customer has the contact', async () => {
   const { agency, ids, put, patch } = await newThreads(1);
@@ -546,20 +582,10 @@ test('a PUT that waits for nobody is one statement, whatever it names', async ()
   const agency = await service.agency();
   const { id: customerId } = await customer(agency, { contacts: [web('ana')] });
   const [{ id: stageId }, { id: sellerMemberId }] = [await stage(agency), await member(agency)];
-  const { db } = agency.scope;
-  const sent: string[] = [];
-  const recorded: typeof db = {
-    ...db,
-    read: (statement, values) => db.read(noted(statement), values),
-    write: (statement, values) => db.write(noted(statement), values),
-  };
-  function noted<Row, Values>(statement: Statement<Row, Values>) {
-    sent.push(statement.name);
-    return statement;
-  }
-  const caller = { ...agency, scope: { ...agency.scope, db: recorded } };
+  const { scope, ran } = interrupted(agency.scope, 'none', () => Promise.resolve());
+  const caller = { ...agency, scope };
   await conversation(caller, { channel: 'web', contact: 'ana', contactName: 'Ana' });
   const { id: opportunityId } = await opportunity(caller, { customerId, stageId, sellerMemberId });
   await quote(caller, { opportunityId });
-  expect(sent).toEqual(['conversations.put', 'opportunities.put', 'quotes.put']);
+  expect(ran).toEqual(['conversations.put', 'opportunities.put', 'quotes.put']);
 });

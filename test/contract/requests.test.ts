@@ -264,3 +264,12 @@ test('a PATCH may be sent as application/merge-patch+json', async () => {
     expect([status, body]).toMatchObject([200, change]);
   }
 });
+
+test('an error of a limit says the limit, and what it counts', async () => {
+  const many = { tags: Array(101).fill('a'), contacts: [] };
+  const tooMany = ['body.tags', 'must have at most 100 entries'] as const;
+  const none = ['body.contacts', 'must have at least 1 entry'] as const;
+  expect((await agency.post('/v1/customers', many)).body).toEqual(invalid(none, tooMany));
+  const { body } = await agency.post('/v1/catalog/products', { title: 'x', durationDays: 2 ** 31 });
+  expect(body).toEqual(invalid(['body.durationDays', 'must be at most 2147483647']));
+});

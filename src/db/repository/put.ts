@@ -1,5 +1,5 @@
 import { and, getTableName, isNotNull, type Placeholder, type SQL, sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import { ApiError, type FieldError, notArchivedCode, validationFailed } from '../../contract/errors.ts';
 import { isUniqueViolation } from '../pool/errors.ts';
@@ -74,17 +74,16 @@ export function definePut<T, Name extends string>(
   const references = Object.entries((options.references ?? {}) as Readonly<Record<string, Resource>>);
   const columnOf = (field: string): PgColumn | SQL => columns[field] ?? sql`null`;
 
+  const lockOf = ({ mergedInto }: Resource): SQL => (mergedInto ? sql`for key share` : sql`for share`);
+
   /** 'visible', or the id of an archived record; null for an unknown one. A merged customer stands for the one that it became. */
-  const stateOf = (
-    [field, { table: other, visible, mergedInto }]: [string, Resource],
-    $: Params<RecordKey>,
-  ) => {
+  const stateOf = ([field, resource]: [string, Resource], $: Params<RecordKey>) => {
+    const { table: other, visible, mergedInto } = resource;
     const key = { organizationId: $.organizationId, id: sent(field) };
-    const found = (id: Placeholder | SQL, lock: SQL) =>
-      sql`(select case when ${visible} then 'visible' else ${other.id}::text end from ${other} where ${keyIs(other, { ...key, id })} ${lock})`;
     const survivor = sql`(select coalesce(${mergedInto}, ${other.id}) from ${other} where ${keyIs(other, key)} for key share)`;
-    const state = mergedInto ? found(survivor, sql`for key share`) : found(key.id, sql`for share`);
-    return sql`${state} as ${sql.identifier(field)}`;
+    const isFound = keyIs(other, { ...key, id: mergedInto ? survivor : key.id });
+    return sql`(select case when ${visible} then 'visible' else ${other.id}::text end from ${other} where ${isFound} ${lockOf(resource)})
+      as ${sql.identifier(field)}`;
   };
 
   const rules = [
@@ -124,18 +123,20 @@ export function definePut<T, Name extends string>(
   };
 
   /**
-   * A statement that has waited sees its record as it is now, and others as they were before it waited: its body is read again. To
-   * read every body again took a fifth more processor time for a PUT that replaces a conversation.
+   * A statement that has waited sees what it locks as it is now, and reads everything else as it was before it waited: its body is
+   * read again. To read every body again took a fifth more processor time for a PUT that replaces a conversation.
    */
-  const isCurrent = ($: Params<RecordKey>) =>
-    and(
-      sql`(select updated_at from ${table} where ${keyIs(table, $)}) is not distinct from (select updated_at from stored)`,
-      ...references.map(([field, { table: other }]) => {
+  const isCurrent = ($: Params<RecordKey>) => {
+    const updatedAt = (of: PgTable, id: Placeholder | SQL, lock = sql``): SQL =>
+      sql`(select updated_at from ${of} where organization_id = ${$.organizationId} and id = ${id} ${lock})`;
+    return and(
+      sql`${updatedAt(table, $.id)} is not distinct from (select updated_at from stored)`,
+      ...references.map(([field, other]) => {
         const id = sql`${columnOf(field)}`;
-        const key = { organizationId: $.organizationId, id };
-        return sql`(${id} is null or exists (select from ${other} where ${keyIs(other, key)}))`;
+        return sql`(${id} is null or ${updatedAt(other.table, id)} = ${updatedAt(other.table, id, lockOf(other))})`;
       }),
     );
+  };
 
   const putStatement = prepared(`${name}.put`, ($: Params<RecordKey>) => {
     const { createdAt: _, ...others } = columns;
