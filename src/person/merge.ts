@@ -164,7 +164,10 @@ export const mergeCustomer = (
       const [state] = await db.read(stateOfFrom, both);
       if (state?.isMerged) return customer;
       if (!state?.isMergeable)
-        throw invalid('body.from', 'must be a customer that was neither merged nor erased');
+        throw invalid(
+          'body.from',
+          'must be a customer of this organization that was neither merged nor erased',
+        );
 
       await db.write(archiveFrom, both);
       const [bounded] = await db.write(merge, both);
