@@ -18,7 +18,7 @@ import urllib.error
 import urllib.request
 import uuid
 
-URL = os.environ["CRM_URL"] + "/v1/catalog/products"
+URL = os.environ["CRM_URL"].rstrip("/") + "/v1/catalog/products"
 TRIES = 6
 
 

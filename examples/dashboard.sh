@@ -4,7 +4,7 @@
 set -euo pipefail
 : "${DASHBOARD_TOKEN:?Set DASHBOARD_TOKEN to the token that npm start prints}"
 export CRM_URL=${CRM_URL:-http://localhost:3000}
-V1=$CRM_URL/v1
+V1=${CRM_URL%/}/v1
 DASHBOARD=${DASHBOARD:-http://localhost:3001/dashboard/v1}
 FOLDER=$(mktemp -d)
 trap 'rm -rf "$FOLDER"' EXIT
@@ -14,7 +14,7 @@ dashboard() { curl -s -H "Authorization: Bearer $DASHBOARD_TOKEN" -H 'Content-Ty
 v1() { curl -s -H "x-api-key: $KEY" -H 'Content-Type: application/json' "$@" && echo; }
 crm() { CRM_API_KEY=$OFFICE npm run --silent --prefix "$(dirname "$0")/.." crm -- "$@" 2>&1; }
 tool() {
-  v1 "$CRM_URL/mcp" -d '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "'"$1"'", "arguments": '"$2"'}}' |
+  v1 "${CRM_URL%/}/mcp" -d '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "'"$1"'", "arguments": '"$2"'}}' |
     field 'result.content[0].text'
 }
 field() { node -p "JSON.parse(require('fs').readFileSync(0)).$1"; }

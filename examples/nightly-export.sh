@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 
 page() { # 100 customers from an offset; curl honors Retry-After, but does not repeat a request whose connection broke
   local get=(curl --silent --show-error --fail --retry 8 --retry-connrefused --max-time 60 --output "$work/page"
-    --header "Authorization: Bearer $CRM_API_KEY" "$CRM_URL/v1/customers?limit=100&offset=$1")
+    --header "Authorization: Bearer $CRM_API_KEY" "${CRM_URL%/}/v1/customers?limit=100&offset=$1")
   "${get[@]}" || { sleep 1 && "${get[@]}"; }
 }
 

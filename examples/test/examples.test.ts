@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const environment = ({ key }: Pick<Agency, 'key'>) => ({ ...PROGRAM, CRM_URL: url, CRM_API_KEY: key });
+const environment = ({ key }: Pick<Agency, 'key'>) => ({ ...PROGRAM, CRM_URL: `${url}/`, CRM_API_KEY: key });
 
 /** Whether this machine has the programs of an example. Without them its test is skipped, and says so. */
 const has = (...programs: string[]): Promise<boolean> =>
@@ -122,7 +122,7 @@ test('nightly-export.sh writes every customer, as NDJSON and as CSV, although co
   onTestFinished(proxy.close);
   // Its third export has a response of which a half arrives.
   for (let exports = 0; exports < 3; exports += 1) {
-    const env = { ...environment(agency), CRM_URL: proxy.origin };
+    const env = { ...environment(agency), CRM_URL: `${proxy.origin}/` };
     expect((await run(example('nightly-export.sh'), [folder], { env })).stdout).toBe('101 customers\n');
   }
   expect(proxy.cuts()).toBeGreaterThanOrEqual(3);
@@ -192,7 +192,7 @@ test('catalog-sync.py makes the catalog equal to the file', async ({ skip }) => 
   expect(await read()).toEqual(before);
   const proxy = await startCuttingProxy(url, 2);
   onTestFinished(proxy.close);
-  CRM_URL = proxy.origin;
+  CRM_URL = `${proxy.origin}/`;
   expect(await sync('--force')).toBe('1 created, 1 changed, 1 unchanged, 1 paused\n');
   expect(await read()).toMatchObject([
     { title: 'Retirada', status: 'paused' },
