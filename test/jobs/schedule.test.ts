@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createMetrics } from '../../src/http/metrics.ts';
 import type { JobContext } from '../../src/jobs/context.ts';
 import { withJobLock } from '../../src/jobs/lock.ts';
 import { type Job, startJobs } from '../../src/jobs/schedule.ts';
@@ -10,12 +11,9 @@ const LOCK = 1;
 
 function schedule(jobs: Record<string, Job>) {
   const { logger, lines } = ownLog();
-  let failed = 0;
-  const jobFailed = () => {
-    failed += 1;
-  };
+  const metrics = createMetrics(service.db);
   const { stop } = startJobs({
-    metrics: { jobDone: () => undefined, jobFailed },
+    metrics,
     db: service.db,
     url: service.url,
     storage: service.storage,
@@ -23,7 +21,7 @@ function schedule(jobs: Record<string, Job>) {
     jobs,
     firstRun: 0,
   });
-  return { stop, lines, failed: () => failed };
+  return { stop, lines, metrics };
 }
 
 test('a job is repeated, also after a failure; what failed is logged and counted, and what was removed is logged', async () => {
@@ -33,10 +31,12 @@ test('a job is repeated, also after a failure; what failed is logged and counted
     if (runs === 1) throw new Error('the database restarts');
     return { keys: 2 };
   };
-  const { stop, failed, lines } = schedule({ purge: { lock: LOCK, every: 1, run } });
+  const { stop, metrics, lines } = schedule({ purge: { lock: LOCK, every: 1, run } });
   await expect.poll(() => runs).toBeGreaterThanOrEqual(3);
   await stop();
-  expect(failed()).toBe(1);
+  const counted = await metrics.text();
+  expect(counted).toContain('failed_jobs_total 1\n');
+  expect(counted).toContain(`jobs_removed_total{kind="keys"} ${2 * (runs - 1)}\n`);
   expect(lines.slice(0, 2)).toMatchObject([
     { msg: 'a job failed', job: 'purge', err: { message: 'the database restarts' } },
     { msg: 'a job ran', job: 'purge', keys: 2 },
