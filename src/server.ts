@@ -200,6 +200,8 @@ try {
   await Promise.race([served, postgresLost.promise]);
   await close(0);
 } catch (error) {
+  // A signal during the start stops the embedded PostgreSQL, so that the start fails.
+  if (!isServing && signalledAt !== undefined) await endAtOnce(0);
   process.stderr.write(`${explain(error as Error)}\n`);
   await close(1);
 }
