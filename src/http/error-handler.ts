@@ -107,10 +107,11 @@ export function handleErrors(app: FastifyInstance): void {
   app.setNotFoundHandler((request, reply) => sendError(reply, routeNotFound(request)));
 }
 
-/** For `frameworkErrors`: requests that fail before routing, so that no hook has run. */
+/** For `frameworkErrors`: requests that fail before routing, so that no hook has run, and none will. */
 export function sendFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(commonHeaders(request.id));
   sendError(reply, toApiError(error, request));
+  request.log.info({ method: request.method, status: reply.statusCode }, 'request');
 }
 
 const PARSER_MESSAGES: Record<string, string> = {

@@ -130,6 +130,18 @@ test.each([
   await expect.poll(ofRequest).toMatchObject([{ level: 30, requestId: 'the-request', route: '/later', msg }]);
 });
 
+test('a request whose path cannot be decoded leaves a line with its id', async () => {
+  const lines: string[] = [];
+  const { port } = await startServer({ logger: createLogger('info', { write: (line) => lines.push(line) }) });
+  const { received } = openConnection(
+    port,
+    'GET /%zz HTTP/1.1\r\nHost: x\r\nX-Request-Id: the-request\r\n\r\n',
+  );
+  await expect.poll(received).toContain('HTTP/1.1 404 ');
+  const line = { level: 30, requestId: 'the-request', status: 404, msg: 'request' };
+  expect(lines.map((text) => JSON.parse(text))).toContainEqual(expect.objectContaining(line));
+});
+
 test('a response with an invalid header becomes a logged 500, and other requests succeed', async () => {
   const lines: string[] = [];
   const logger = createLogger('error', { write: (line) => lines.push(line) });
