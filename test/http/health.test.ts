@@ -127,6 +127,7 @@ test('GET /metrics counts the requests of this process by route and status, with
   // The rejected request did not reach the database.
   expect(lines).toContain('http_request_database_seconds_count{method="GET",route="/v1/team"} 2');
   expect(lines).toContain('rate_limit_rejections_total 1');
+  expect(lines).toContain('database_timeouts_total 0');
   for (const secret of [agency.id, agency.key, agency.key.slice(0, 12), 'planted'])
     expect(lines.join()).not.toContain(secret);
 });
