@@ -10,7 +10,7 @@ declare module 'fastify' {
   }
 }
 
-export const MAX_NAMES = 20;
+const MAX_NAMES = 20;
 const MAX_NAME_LENGTH = 100;
 const STRICT = /(?:^|[,;\s])handling\s*=\s*"?strict"?(?:$|[,;\s])/i;
 

@@ -44,7 +44,10 @@ const protocolError = (id: unknown, code: number, message: string, data?: object
   id,
 });
 
-const asText = (text: string, isError: boolean) => ({ content: [{ type: 'text' as const, text }], isError });
+const asText = (isError: boolean, ...texts: string[]) => ({
+  content: texts.map((text) => ({ type: 'text' as const, text })),
+  isError,
+});
 
 const MAX_RESULT_BYTES = 1024 * 1024;
 
@@ -87,10 +90,14 @@ export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
       },
       remoteAddress: request.ip,
     });
-    if (response.statusCode < 400) return asText(response.body, false);
     // An agent sees no headers.
+    const ignored = response.headers['x-ignored-parameters'];
+    const notes = ignored
+      ? [`Ignored, because only responses have it: ${String(ignored).replaceAll('body.', '')}`]
+      : [];
+    if (response.statusCode < 400) return asText(false, response.body, ...notes);
     const seconds = `${response.headers['retry-after']} s`;
-    return asText(renamePaths(response.body).replace('the seconds in Retry-After', seconds), true);
+    return asText(true, renamePaths(response.body).replace('the seconds in Retry-After', seconds));
   }
 
   async function respond(request: FastifyRequest<{ Body: z.infer<typeof Message> }>, reply: FastifyReply) {
@@ -121,7 +128,7 @@ export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
           throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, message);
         }
         return call(request, one, given).catch((error: unknown) => {
-          if (error instanceof ApiError) return asText(JSON.stringify(errorBody(error)), true);
+          if (error instanceof ApiError) return asText(true, JSON.stringify(errorBody(error)));
           throw error;
         });
       });

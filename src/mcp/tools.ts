@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
-import { ApiError, invalid, validationFailed } from '../contract/errors.ts';
+import { ApiError, invalid } from '../contract/errors.ts';
 import { MAX_HEADER_BYTES, NULL_CLEARS } from '../contract/fields.ts';
-import { MAX_NAMES, unknownName } from '../http/ignored-parameters.ts';
 import { excessOf } from '../http/json-bodies.ts';
 
 /** Generates the tools of the Model Context Protocol from the OpenAPI document of /v1. */
@@ -176,21 +175,19 @@ function toolOf(
     required: [...required, ...(body.required ?? [])],
   };
 
-  /** A PATCH ignores names that only responses have, and says so in a header, which an agent does not see. */
-  function rejectUnknown(sent: Arguments): Arguments {
-    const known = Object.keys(inputSchema.properties);
-    const unknown = Object.keys(sent).filter((name) => !known.includes(name));
-    if (unknown.length === 0) return sent;
-    throw validationFailed(unknown.slice(0, MAX_NAMES).map((name) => unknownName(name, name, known)));
-  }
-
   /** @throws VALIDATION_FAILED for arguments that no request can carry; the route validates all others */
   function toRequest(given: Arguments) {
-    const { clear, idempotencyKey, ...sent } = rejectUnknown(dropAbsent(inputSchema, given));
+    const { clear, idempotencyKey, ...sent } = dropAbsent(inputSchema, given);
+    const isKnown = (name: string): boolean => Object.hasOwn(inputSchema.properties, name);
+    for (const [name, value] of Object.entries({ clear, idempotencyKey }))
+      if (value !== undefined && !isKnown(name))
+        throw invalid(name, 'is unknown: this tool does not take it');
     const [filled, others] = fillPath(path, sent);
     const query = new URLSearchParams();
+    // The route says that a name is unknown, whatever its value.
     if (!requestBody)
-      for (const [name, value] of Object.entries(others)) query.append(name, textOf(name, value));
+      for (const [name, value] of Object.entries(others))
+        query.append(name, isKnown(name) ? textOf(name, value) : '');
     const url = query.size > 0 ? `${filled}?${query}` : filled;
     if (url.length > MAX_HEADER_BYTES)
       throw new ApiError('VALIDATION_FAILED', 'The arguments are too long. Send shorter or fewer ones.');
