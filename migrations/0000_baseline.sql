@@ -306,6 +306,7 @@ begin
 end $$;
 create trigger customers_contacts before insert or delete or update of contacts, contact_keys, archived_at on customers
   for each row execute function public.keep_contacts();
+
 -- Without what is derived from its contacts. Fires after customers_contacts, which names contacts, by its name. A customer without
 -- space for a name from a conversation (an update by another trigger) stays as it is: the conversation is not rejected.
 create function public.bound_customer() returns trigger language plpgsql as $$
@@ -481,6 +482,7 @@ create index conversations_no_customer_idx on conversations (organization_id, la
 create trigger conversations_touch before update on conversations for each row execute function public.touch_record();
 create trigger conversations_customer before insert or update of customer_id, channel, contact_key on conversations
   for each row execute function public.follow_merge();
+
 -- A write of a conversation's contact that names no customer gives it the active one that has the contact; without one, that which
 -- it had, or that of the thread that it continues. The nil id names nobody. Without an active customer, the write holds the lock of
 -- the contact until it is committed; the customer that claims the contact next finds it. Fires before conversations_customer.
@@ -511,6 +513,7 @@ begin
 end $$;
 create trigger conversations_contact before insert or update of channel, contact_key on conversations
   for each row execute function public.find_customer();
+
 -- Names the customer's contact after its latest conversation that has a name; without an active customer, that of the archived one
 -- which the conversation has. Deferred: a transaction locks no conversation after a customer. While the transaction holds the lock of
 -- a contact without a customer, no customer claims the contact; the next one finds the name.
@@ -570,6 +573,7 @@ begin
 end $$;
 create constraint trigger conversations_contact_name after insert or update of channel, contact_key, contact_name on conversations
   deferrable initially deferred for each row execute function public.keep_contact_name();
+
 -- Conversations without a customer get the one that has claimed their contact: keep_contacts has locked them. After the row, which
 -- their foreign key needs.
 create function public.link_conversations() returns trigger language plpgsql as $$
@@ -662,6 +666,7 @@ create trigger whatsapp_messages_size before insert or update of content on what
   for each row when (octet_length(new.content) > 10922) execute function public.bound_message();
 create trigger channel_messages_size before insert or update of content on channel_messages
   for each row when (octet_length(new.content) > 10922) execute function public.bound_message();
+
 -- Creates or replaces messages in the store of the conversation's channel, and dates its chain, in one call: each statement sees what
 -- was committed before the locks. `stores` are those that have columns for the sent delivery; in another one, nothing is written.
 -- `arrival` is in nanoseconds: the lock of the chain orders the calls, and places add less than a microsecond. `updated_at` moves even
@@ -801,6 +806,7 @@ begin
 end $$;
 create trigger quotes_derive after insert or delete
   or update of title, destination, status, archived_at on quotes for each row execute function public.derive_from_quote();
+
 -- The other direction: a change of the opportunity's customer changes its quotes.
 create function public.pass_customer_to_quotes() returns trigger language plpgsql as $$
 begin

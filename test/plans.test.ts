@@ -312,7 +312,7 @@ describe.skipIf(isCluster)('the plans', () => {
     expect(found.filter((each) => !UNSCOPED.some(([which]) => which.test(each)))).toEqual([]);
   });
 
-  test('in a new database, which has no statistics, a record is found by its id and not among all of the organization', async () => {
+  test('in a new database, which has no statistics, no statement reads all rows of an organization to find one by its id', async () => {
     const plans = await administer((await ownDatabase()).ownerUrl, genericPlans);
     // An organization has few of them.
     const isSmall = ({ 'Relation Name': table = '' }: Node) => /^(team_members|pipeline_stages)$/.test(table);

@@ -124,7 +124,8 @@ export function definePut<T, Name extends string>(
 
   /**
    * A statement that has waited sees what it locks as it is now, and reads everything else as it was before it waited: its body is
-   * read again. To read every body again took a fifth more processor time for a PUT that replaces a conversation.
+   * read again. To read every body again took a fifth more processor time for a PUT that replaces a conversation. The lock is the
+   * same as the first one: with a weaker one, PostgreSQL returns the version before the wait.
    */
   const isCurrent = ($: Params<RecordKey>) => {
     const updatedAt = (of: PgTable, id: Placeholder | SQL, lock = sql``): SQL =>
