@@ -251,6 +251,19 @@ const ORDERS: [string, string[], (agency: Agency, idOf: (name: string) => string
     (agency, idOf) => quote(agency, { opportunityId: idOf('opportunities high') }, idOf('quotes low')),
   ],
   [
+    'a PUT that moves a quote and is rejected',
+    ['opportunities high', 'quotes low'],
+    (agency, idOf) => {
+      const moved = {
+        title: 'Oaxaca',
+        status: 'draft',
+        opportunityId: idOf('opportunities high'),
+        token: 'x',
+      };
+      return dashboard.of(agency).put(`/quotes/${idOf('quotes low')}`, moved);
+    },
+  ],
+  [
     'a PATCH that moves a quote to another opportunity',
     ['opportunities high', 'quotes low'],
     (agency, idOf) =>

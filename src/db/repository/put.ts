@@ -148,7 +148,7 @@ export function definePut<T, Name extends string>(
       .filter(([field]) => !writtenOnce.includes(field))
       .map(([field, column]) => sql`${sql.identifier(column.name)} = ${sql.placeholder(field)}`);
     const isBroken = sql.join(
-      rules.map(({ path }) => sql`${sql.identifier(path)}`),
+      rules.map(({ path }) => sql`verdict.${sql.identifier(path)}`),
       sql` or `,
     );
     // A record that somebody created meanwhile has another `updated_at` than `stored`, except within the same millisecond.
@@ -165,7 +165,8 @@ export function definePut<T, Name extends string>(
         returning *, xmax = 0 as is_new)
       select verdict.*, ${table}.is_new as "isNew", ${isCurrent($)} as "isCurrent", case when ${table.id} is not null then ${jsonRow(fields)} end as body
       from verdict left join (
-        select * from written union all select *, false from stored where not exists (select from written)) as ${table} on true`;
+        select * from written union all
+        select stored.*, false from stored cross join verdict where not (${isBroken}) and not exists (select from written)) as ${table} on true`;
   });
 
   const lockStatement = prepared(
