@@ -6,7 +6,7 @@ import { parseJson, scopeTo } from '../src/db/index.ts';
 import type { FileStorage } from '../src/files/storage.ts';
 import { PUBLIC } from './support/contract.ts';
 import { useDashboard } from './support/dashboard.ts';
-import { findDrift } from './support/drift.ts';
+import { findAllDrift } from './support/drift.ts';
 import { runProgram } from './support/process.ts';
 
 const { service, dashboard } = useDashboard();
@@ -77,5 +77,5 @@ test('npm run demo creates another organization with the records of the demo, be
     expect((await another.get(path)).body.pagination.total, path).toBe(count);
   const all = await Promise.all(before.map(counts));
   expect(all).toContainEqual(await counts(id));
-  expect(await findDrift(service, { id })).toEqual([]);
+  expect(await findAllDrift(service, { id })).toEqual([]);
 });
