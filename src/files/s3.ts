@@ -16,6 +16,9 @@ export type S3Options = {
   region?: string;
 };
 
+/** A proxy's page is no error to the SDK: its list would be empty, and its upload stored nowhere. */
+const notOfS3 = (): Error => new Error('The response does not come from an S3 store.');
+
 /** Clients download from the store itself, with signed URLs. */
 export async function openS3(options: S3Options) {
   const { bucket, prefix, ttlSeconds, endpoint, credentials, region } = options;
@@ -38,21 +41,21 @@ export async function openS3(options: S3Options) {
   const storage: FileStorage = {
     put: (key, content) =>
       // One part of 5 MiB at a time, to limit the memory of an upload.
-      storing(content, () =>
-        new Upload({
-          client,
-          params: { Bucket: bucket, Key: prefix + key, Body: content },
-          queueSize: 1,
-        }).done(),
-      ),
+      storing(content, async () => {
+        const params = { Bucket: bucket, Key: prefix + key, Body: content };
+        // One part of 5 MiB at a time, to limit the memory of an upload.
+        const { ETag } = await new Upload({ client, params, queueSize: 1 }).done();
+        if (ETag === undefined) throw notOfS3();
+      }),
     async remove(key) {
       await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: prefix + key }));
     },
     async *list(organizationId) {
-      for await (const { Contents = [] } of paginateListObjectsV2(
+      for await (const { Contents = [], IsTruncated } of paginateListObjectsV2(
         { client },
         { Bucket: bucket, Prefix: organizationId === undefined ? prefix : `${prefix}${organizationId}/` },
       )) {
+        if (IsTruncated === undefined) throw notOfS3();
         for (const { Key = '', LastModified = new Date() } of Contents) {
           const entry = storedEntry(Key.slice(prefix.length), LastModified);
           if (entry) yield entry;

@@ -1,7 +1,9 @@
 import crypto, { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, open as openFile, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -188,6 +190,17 @@ describe('S3', () => {
       await expect(stored).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
       expect(content.destroyed).toBe(true);
     }
+  });
+
+  test('a page of a proxy in place of a response of the store is neither an empty list nor a stored file', async () => {
+    const proxy = createServer((_request, response) => response.end('<html><body>Login</body></html>'));
+    await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done));
+    onTestFinished(() => void proxy.close());
+    const { port } = proxy.address() as AddressInfo;
+    const { storage } = await (await openServer()).open({ endpoint: `http://127.0.0.1:${port}` });
+    await expect(Array.fromAsync(storage.list())).rejects.toThrow('not come from an S3 store');
+    const stored = storage.put(storageKey(organizationId, newId()), text());
+    await expect(stored).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
   });
 
   test('a start without a region or credentials names their variables', async () => {
