@@ -232,6 +232,9 @@ describe('arguments', () => {
       expect(isError, name).toBe(false);
       expect(body.data ?? [body], `${name}: \`populate\` of ${FILE}`).not.toEqual([]);
     }
+    const params = { name: 'listTeamMembers', arguments: null };
+    const { body } = await agency.post('/mcp', { jsonrpc: '2.0', id: 'a', method: 'tools/call', params });
+    expect(body.result).toMatchObject({ isError: false });
     const { customerId, productId } = ids;
     expect((await call(client, 'archiveCustomer', { customerId })).body.id).toBe(customerId);
     expect((await call(client, 'archiveCatalogProduct', { productId })).body.id).toBe(productId);

@@ -104,6 +104,8 @@ export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
     const { sdk, tools, serverInfo } = await load();
     const { headers, body: parsedBody } = request;
     const { id = null, method, params } = parsedBody;
+    // Null means absent, also for all arguments.
+    if (Object(params).arguments === null) Reflect.deleteProperty(Object(params), 'arguments');
     const supported = [MODERN, ...sdk.SUPPORTED_PROTOCOL_VERSIONS];
     const requested = String(headers['mcp-protocol-version'] ?? MODERN);
     // The SDK decides where the body names a revision.
