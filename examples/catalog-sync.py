@@ -39,6 +39,8 @@ def call(method, path="", body=None):
                     sys.exit(f"CRM_URL redirects to {response.url}")
                 return json.load(response)
         except urllib.error.HTTPError as error:
+            if method == "PATCH" and error.code == 404:
+                return print(f"PATCH {path}: archived meanwhile", file=sys.stderr)
             after = error.headers.get("Retry-After", "")  # 429, 503, and a 409 while an earlier attempt is running.
             if (error.code not in (502, 503, 504) and not after) or attempt == TRIES - 1:
                 sys.exit(f"{method} {path}: {error.read().decode()}")

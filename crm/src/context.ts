@@ -93,4 +93,6 @@ export async function confirm(context: Context, question: string, preset: boolea
 
 /** Whether the service rejected the request, and would reject it again; other errors end the run. */
 export const isRejection = (error: unknown): error is CrmError =>
-  error instanceof CrmError && [400, 409, 413].includes(error.status) && !error.is('IDEMPOTENCY_IN_PROGRESS');
+  error instanceof CrmError &&
+  ([400, 409, 413].includes(error.status) || error.is('CATALOG_PRODUCT_NOT_FOUND')) &&
+  !error.is('IDEMPOTENCY_IN_PROGRESS');

@@ -168,6 +168,19 @@ describe('crm sync products', () => {
     expect((await agency.get(`/v1/catalog/products/${product.id}`)).body).toEqual(product);
   });
 
+  test('rejects the row of a product that was archived meanwhile', async () => {
+    const app = fastify();
+    const data = [{ id: 'a', externalReferenceCode: 'OLD-1', variants: [] }];
+    app.get('*', async () => ({ data, pagination: { limit: 100, offset: 0, total: 1 } }));
+    const error = { code: 'CATALOG_PRODUCT_NOT_FOUND', message: 'no' };
+    app.patch('*', (_request, reply) => reply.code(404).send({ error }));
+    const { origin } = await listen({ app });
+    onTestFinished(() => app.close());
+    await writeFile(file('catalog.csv'), 'externalReferenceCode,title\nOLD-1,Vieja\n');
+    const { stderr } = await crm(['sync', 'products', file('catalog.csv')], { url: origin, key: 'key' });
+    expect(stderr).toContain(', 1 rejected.');
+  });
+
   test('archives nothing when a code is no text', async () => {
     const { agency, titles } = await catalog();
     const before = await titles();

@@ -204,14 +204,20 @@ test('catalog-sync.py makes the catalog equal to the file', async ({ skip }) => 
   expect(await sync()).toBe('0 created, 0 changed, 3 unchanged, 0 paused\n');
 });
 
-test('catalog-sync.py waits for the first attempt of a create that is still running', async ({ skip }) => {
+test('catalog-sync.py waits for the first attempt of a create that is still running, and names a product that was archived meanwhile', async ({
+  skip,
+}) => {
   if (!(await has('python3'))) skip('Python is not on this machine');
   const path = join(folder, 'one.csv');
-  await writeFile(path, 'code,title,price,currency\nNEW,Nueva,10.5,USD\n');
+  await writeFile(path, 'code,title,price,currency\nOLD,Vieja,1,USD\nNEW,Nueva,10.5,USD\n');
   const keys: unknown[] = [];
   const slow = fastify();
   onTestFinished(() => slow.close());
-  slow.get('*', async () => ({ data: [], pagination: { limit: 100, offset: 0, total: 0 } }));
+  const data = [
+    { id: 'a', externalReferenceCode: 'OLD', title: 'Otra', fromPrice: 1, currency: 'USD', status: 'active' },
+  ];
+  slow.get('*', async () => ({ data, pagination: { limit: 100, offset: 0, total: 1 } }));
+  slow.patch('*', (_request, reply) => reply.code(404).send({}));
   slow.post('*', async ({ headers }, reply) => {
     keys.push(headers['idempotency-key']);
     if (keys.length === 1)
@@ -222,8 +228,9 @@ test('catalog-sync.py waits for the first attempt of a create that is still runn
     else reply.code(201).send({});
   });
   const env = { ...environment({ key: 'any' }), CRM_URL: await slow.listen({ port: 0 }) };
-  const { stdout } = await run('python3', [example('catalog-sync.py'), path], { env });
-  expect(stdout).toBe('1 created, 0 changed, 0 unchanged, 0 paused\n');
+  const { stdout, stderr } = await run('python3', [example('catalog-sync.py'), path], { env });
+  expect(stdout).toBe('1 created, 1 changed, 0 unchanged, 0 paused\n');
+  expect(stderr).toContain('PATCH /a: archived meanwhile');
   expect(keys).toEqual([keys[0], keys[0]]);
 });
 
