@@ -128,7 +128,10 @@ test('a DELETE removes the row and the file, also by ids in upper case, and noth
   const { body: neighbour } = await upload();
   const { body: deleted } = await upload();
   const other = await quote(agency);
-  expect((await call.delete(`/quotes/${other.id}/attachments/${deleted.id}`)).status).toBe(404);
+  for (const headers of [{}, { 'if-match': '"another"' }])
+    expect((await call.delete(`/quotes/${other.id}/attachments/${deleted.id}`, { headers })).status).toBe(
+      404,
+    );
   const upperCase = `${path}/${deleted.id}`.replace(/[\da-f-]{36}/g, (id) => id.toUpperCase());
   const { body } = await dashboard.of({ id: agency.id.toUpperCase() }).delete(upperCase);
   expect(body).toEqual({ id: deleted.id, deletedAt: expect.any(String) });

@@ -6,6 +6,7 @@ import {
   databaseNow,
   type IdempotencyKey,
   isCertainlyUndone,
+  type OrganizationScope,
   parseJson,
   toJson,
 } from '../db/index.ts';
@@ -175,9 +176,10 @@ export const quoteDashboardRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = a
     },
     async (request) => {
       const { quoteId, attachmentId } = request.params;
-      const deleted = await ifMatch(request, getAttachment, attachmentId, (scope) =>
-        deleteAttachment(scope, quoteId, attachmentId),
-      );
+      const remove = (scope: OrganizationScope) => deleteAttachment(scope, quoteId, attachmentId);
+      // No response has the tag of an attachment: with any but `*`, the deletion is rolled back.
+      const isAny = request.headers['if-match']?.trim() === '*';
+      const deleted = await (isAny ? remove(request.scope) : ifMatch(request, remove, attachmentId, remove));
       await removeFile(request, storage, parseJson(deleted).id);
       return deleted;
     },
