@@ -91,7 +91,7 @@ async function writeQuote(
   { attachments, ...quote }: FieldsOf<'quote'>,
   storage: FileStorage,
 ): Promise<void> {
-  await insertQuote(scope, id, { ...quote, token: randomBase62(32) });
+  await insertQuote(scope, id, { ...quote, token: randomBase62() });
   for (const { id: fileId, kind, fileName, ...page } of attachments) {
     const pdf = pdfOf(page);
     // Fixed ids: a repeated load overwrites the same files.

@@ -4,7 +4,6 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { openKeyCache } from './api-keys/cache.ts';
 import { buildApp } from './app.ts';
 import { type Config, OperatorError, readConfig } from './config.ts';
-import { randomBase62 } from './contract/base62.ts';
 import { buildDashboardApp } from './dashboard-app.ts';
 import {
   checkDatabase,
@@ -110,7 +109,7 @@ async function start(config: Config): Promise<void> {
 
   const generatedToken =
     isEmbedded && !config.DASHBOARD_TOKEN
-      ? await persistedSecret(join(config.DATA_DIR, 'dashboard-token'), () => randomBase62(32))
+      ? await persistedSecret(join(config.DATA_DIR, 'dashboard-token'))
       : undefined;
   const token = config.DASHBOARD_TOKEN ?? generatedToken;
   const compareClocks = watchClock(logger, metrics.clockCompared);

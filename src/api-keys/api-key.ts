@@ -22,7 +22,7 @@ function checksum(body: string): string {
 }
 
 export function generateKey(): string {
-  const body = PREFIX + randomBase62(32);
+  const body = PREFIX + randomBase62();
   return `${body}_${checksum(body)}`;
 }
 

@@ -2,11 +2,10 @@ import { randomBytes } from 'node:crypto';
 
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Random base62 characters, with the strength of `bytes` random bytes. */
-export function randomBase62(bytes: number): string {
-  const length = Math.ceil((bytes * 8) / Math.log2(BASE62.length));
+/** 32 random bytes, as 43 base62 characters. */
+export function randomBase62(): string {
   let text = '';
-  for (let rest = BigInt(`0x${randomBytes(bytes).toString('hex')}`); text.length < length; rest /= 62n)
+  for (let rest = BigInt(`0x${randomBytes(32).toString('hex')}`); text.length < 43; rest /= 62n)
     text = BASE62.charAt(Number(rest % 62n)) + text;
   return text;
 }

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { randomBase62 } from '../contract/base62.ts';
 import { ownLinks } from './links.ts';
 import { persistedSecret } from './secret.ts';
 import { diskStorage } from './storage.ts';
@@ -15,7 +14,7 @@ export async function openFiles(config: Config, publicUrl: string) {
   }
   const root = join(config.DATA_DIR, 'files');
   // Instances that share the files share the secret too.
-  const secret = await persistedSecret(join(config.DATA_DIR, 'file-signing-secret'), () => randomBase62(32));
+  const secret = await persistedSecret(join(config.DATA_DIR, 'file-signing-secret'));
   return {
     storage: diskStorage(root),
     links: ownLinks(secret, publicUrl, ttlSeconds),

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { randomBase62 } from '../contract/base62.ts';
 
 /** Writes a complete file (mode 600), which `move` brings to its path in one step. */
 async function store(path: string, secret: string, move: typeof rename): Promise<void> {
@@ -18,7 +19,7 @@ async function store(path: string, secret: string, move: typeof rename): Promise
 export const replaceSecret = (path: string, secret: string): Promise<void> => store(path, secret, rename);
 
 /** The secret in the file, which the first start writes. A link fails if the file exists: of simultaneous starts, the first one wins. */
-export async function persistedSecret(path: string, generate: () => string): Promise<string> {
+export async function persistedSecret(path: string, generate = randomBase62): Promise<string> {
   const stored = await readSecret(path);
   if (stored !== undefined) return stored;
   const generated = generate();

@@ -145,7 +145,7 @@ export const quoteRecord = {
 
   put: async (scope: OrganizationScope, id: string, input: QuotePut): Promise<Put<QuoteRecord>> => {
     const { token } = input;
-    const whole = { token: randomBase62(32), openCount: 0, ...input };
+    const whole = { token: randomBase62(), openCount: 0, ...input };
     if (token === undefined) return defined.put(scope, id, whole, input);
     return inTransaction(scope, async (within) => {
       await rejectTakenToken(within, token);
