@@ -41,9 +41,6 @@ function errorIn(value: string, { min = 0, max }: Lengths): string | undefined {
   if (isLong) return `must have at most ${count(max)}`;
   if (!isStorable(value)) return 'must not contain U+0000 or a lone surrogate';
   if (hasTooManyMarks(value)) return `must not contain more than ${MAX_MARKS} combining marks in a row`;
-  // Characters that JSON escapes take up to six bytes each, and others up to four.
-  if (6 * value.length > 4 * max && Buffer.byteLength(JSON.stringify(value)) - 2 > 4 * max)
-    return `must have at most ${4 * max} bytes as JSON in UTF-8`;
   return undefined;
 }
 
@@ -209,10 +206,7 @@ const descriptionOf = (field: unknown): string | undefined =>
     : undefined);
 
 /** An object whose fields say what those of the response say, unless they have a description. */
-export function objectLike<Shape extends z.ZodRawShape>(
-  response: z.ZodRawShape,
-  shape: Shape,
-): z.ZodObject<Shape> {
+export function objectLike<Shape extends z.ZodRawShape>(response: z.ZodRawShape, shape: Shape) {
   const described = Object.entries(shape).map(([name, field]) => {
     const meaning = (response[name] as z.ZodType | undefined)?.description;
     const needsMeaning = meaning !== undefined && descriptionOf(field) === undefined;
