@@ -37,7 +37,6 @@ const FRAMEWORK_ERRORS: Record<string, (request: FastifyRequest) => ApiError> = 
     new ApiError('PAYLOAD_TOO_LARGE', { part: 'body', limit: `${bodyLimit / 1024} KiB` }),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     invalid('body', 'must be JSON, and be sent with Content-Type: application/json'),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => invalid('body', 'must be as long as Content-Length says'),
   FST_ERR_BAD_URL: () => new ApiError('ROUTE_NOT_FOUND', 'undecodable'),
 };
 
