@@ -5,7 +5,6 @@ import { conversationDashboardRoutes, conversationRecords } from './conversation
 import { conversationRoutes } from './conversations/routes.ts';
 import { customerDashboardRoutes, customerRecords } from './customers/dashboard.ts';
 import { customerRoutes } from './customers/routes.ts';
-import { readActor } from './dashboard/actor.ts';
 import { authenticateDashboard } from './dashboard/authentication.ts';
 import { DASHBOARD_API } from './dashboard/description.ts';
 import type { Database } from './db/index.ts';
@@ -57,7 +56,6 @@ export async function buildDashboardApp(options: DashboardOptions) {
       setCacheControl(v1, 'data');
       respondInJson(v1);
       authenticateDashboard(v1, token);
-      readActor(v1);
       v1.register(organizationRoutes, { db });
       v1.register(publicQuoteRoutes, { db });
       v1.register(
