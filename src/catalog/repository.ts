@@ -8,12 +8,10 @@ import {
   columnsOf,
   contains,
   defineArchive,
-  defineCreate,
   defineGet,
   defineList,
-  defineLock,
+  defineRecords,
   defineRestore,
-  defineUpdate,
   equals,
   fieldsOf,
   hasEntry,
@@ -36,7 +34,6 @@ import {
   returningJson,
   searchableProducts,
   unprepared,
-  type View,
 } from '../db/index.ts';
 import {
   CatalogProduct,
@@ -82,24 +79,11 @@ export const listCatalogProducts = defineList('products.list', productView, list
 /** The fields of both APIs have columns; the schemas of a route say which it takes. */
 const written = columnsOf(CatalogProductRecordUpdate, products);
 
-/** Active products of an API, with the fields that it shows. The functions throw CATALOG_PRODUCT_NOT_FOUND. */
-function statementsOf<T extends CatalogProduct>(name: string, view: View<T>) {
-  const get = defineGet(`${name}.get`, view);
-  return {
-    /** `select … where organization_id = $organizationId and id = $id and archived_at is null` */
-    get,
-    /** The same, after `select … for no key update`. */
-    lock: defineLock(products, get),
-    /** `insert into products (…) values (…) returning *` */
-    insert: defineCreate(`${name}.create`, view, written),
-    /** `update products set title = $title where … and archived_at is null returning *`, of the fields that are sent. */
-    patch: defineUpdate(`${name}.update`, view, written, get),
-  };
-}
-export type ProductStatements = ReturnType<typeof statementsOf<CatalogProduct>>;
+/** The functions throw CATALOG_PRODUCT_NOT_FOUND. */
+export const productStatements = defineRecords('products', productView, written);
+export const productRecordStatements = defineRecords('product_records', recordView, written);
 
-export const productStatements = statementsOf('products', productView);
-export const productRecordStatements = statementsOf('product_records', recordView);
+export type ProductStatements = typeof productStatements;
 
 export const createCatalogProduct = (
   scope: OrganizationScope,
@@ -154,10 +138,7 @@ export const getCatalogProductRecord = defineGet('products.get_stored', {
 const restoreArchived = defineRestore('products.restore', recordView, isRestorable);
 
 /** @throws CATALOG_PRODUCT_NOT_FOUND also after the retention, CATALOG_PRODUCT_NOT_ARCHIVED */
-export async function restoreCatalogProduct(
-  scope: OrganizationScope,
-  id: string,
-): Promise<Json<CatalogProductRecord>> {
+export async function restoreCatalogProduct(scope: OrganizationScope, id: string) {
   const restored = await restoreArchived(scope, id);
   if (restored) return restored;
   await getCatalogProductRecord(scope, id);

@@ -9,12 +9,11 @@ import {
   customerName,
   customers,
   defineArchive,
-  defineCreate,
   defineGet,
   defineList,
   defineLock,
+  defineRecords,
   defineRestore,
-  defineUpdate,
   equals,
   erasures,
   fieldsOf,
@@ -128,19 +127,10 @@ const lists = {
 
 export const listCustomers = defineList('customers.list', customerView, lists);
 
-/** Active customers of an API, with the fields that it shows. The functions throw CUSTOMER_NOT_FOUND. */
+/** The functions throw CUSTOMER_NOT_FOUND. */
 function statementsOf<T extends Customer>(name: string, view: View<T>) {
-  const get = withMergedHint(defineGet(`${name}.get`, view));
-  return {
-    /** `select … where organization_id = $organizationId and id = $id and archived_at is null` */
-    get,
-    /** The same, after `select … for no key update`. */
-    lock: defineLock(customers, get),
-    /** `insert into customers (…) values (…) returning *` */
-    insert: defineCreate(`${name}.create`, view, customerColumns),
-    /** `update customers set city = $city where … and archived_at is null returning *`, of the fields that are sent. */
-    patch: withMergedHint(defineUpdate(`${name}.update`, view, customerColumns, get)),
-  };
+  const { get, lock, insert, patch } = defineRecords(name, view, customerColumns);
+  return { get: withMergedHint(get), lock: withMergedHint(lock), insert, patch: withMergedHint(patch) };
 }
 export type CustomerStatements = ReturnType<typeof statementsOf<Customer>>;
 
