@@ -118,10 +118,7 @@ async function rejectPast({ db }: OrganizationScope, expiresAt: string | null | 
 }
 
 /** @throws VALIDATION_FAILED if `expiresAt` is in the past */
-export async function issueApiKey(
-  scope: OrganizationScope,
-  input: ApiKeyCreate,
-): Promise<Json<ApiKey & { key: string }>> {
+export async function issueApiKey(scope: OrganizationScope, input: ApiKeyCreate) {
   await rejectPast(scope, input.expiresAt);
   return insertKey(scope, input);
 }
@@ -129,11 +126,7 @@ export async function issueApiKey(
 const changeSettings = defineUpdate('api_keys.update', keyView, columnsOf(ApiKeyUpdate, apiKeys), getApiKey);
 
 /** @throws API_KEY_NOT_FOUND, API_KEY_INACTIVE for a new expiry of a rotated key, VALIDATION_FAILED for one in the past */
-export async function updateApiKey(
-  scope: OrganizationScope,
-  id: string,
-  input: ApiKeyUpdate,
-): Promise<Json<ApiKey>> {
+export async function updateApiKey(scope: OrganizationScope, id: string, input: ApiKeyUpdate) {
   const { expiresAt } = input;
   if (expiresAt === undefined) return changeSettings(scope, id, input);
   return inTransaction(scope, async (within) => {

@@ -262,10 +262,7 @@ const reportedStatement = prepared(
  * Reads, and in a transaction locks, the message with this provider id: a status webhook knows no other id.
  * @throws MESSAGE_NOT_FOUND
  */
-export async function lockReported(
-  { db, organizationId }: OrganizationScope,
-  providerMessageId: string,
-): Promise<Json<ConversationMessageRecord>> {
+export async function lockReported({ db, organizationId }: OrganizationScope, providerMessageId: string) {
   const isText = name().safeParse(providerMessageId).success;
   const [row] = isText ? await db.write(reportedStatement, { organizationId, providerMessageId }) : [];
   if (!row) throw messageNotFound(providerMessageId);

@@ -5,7 +5,6 @@ import {
   type Fields,
   isId,
   isoTime,
-  type Json,
   jsonOf,
   jsonRow,
   keyIs,
@@ -124,18 +123,14 @@ async function positionOf(
 function defineTranscript<Message extends ConversationMessage>(name: string, fields: Fields<Message>) {
   const before = prepared(name, ($: Params<TranscriptValues>) => transcript(fields, BEFORE, $));
   const after = prepared(`${name}_after`, ($: Params<TranscriptValues>) => transcript(fields, AFTER, $));
-  return async (
-    scope: OrganizationScope,
-    id: string,
-    query: ConversationTranscriptQuery,
-  ): Promise<Json<{ data: Message[]; total: number }>> => {
+  return async (scope: OrganizationScope, id: string, query: ConversationTranscriptQuery) => {
     const { db, organizationId } = scope;
     if (!isId(id)) throw recordNotFound(threads, id);
     const position = await positionOf(scope, id, query);
     const statement = query.after === undefined ? before : after;
     const [row] = await db.read(statement, { organizationId, id, limit: query.limit, ...position });
     if (!row) throw recordNotFound(threads, id);
-    return jsonOf(row.body);
+    return jsonOf<{ data: Message[]; total: number }>(row.body);
   };
 }
 

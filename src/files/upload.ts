@@ -7,10 +7,7 @@ import { type FileStorage, storageKey } from './storage.ts';
 
 const MAX_FILE_BYTES = 25 * 1024 * 1024;
 
-async function* measuring(
-  content: Readable,
-  measured: { bytes: number; hash: Hash },
-): AsyncGenerator<Buffer> {
+async function* measuring(content: Readable, measured: { bytes: number; hash: Hash }) {
   for await (const chunk of content as AsyncIterable<Buffer>) {
     measured.bytes += chunk.length;
     measured.hash.update(chunk);
@@ -21,27 +18,19 @@ async function* measuring(
   }
 }
 
-export type StoredFile = {
-  id: string;
-  sizeBytes: number;
-  sha256: string;
-};
-
 /**
  * Streams a file to the storage. The returned id is that of the future attachment.
  * @throws PAYLOAD_TOO_LARGE; then nothing is stored
  */
-export async function storeFile(
-  storage: FileStorage,
-  organizationId: string,
-  content: Readable,
-): Promise<StoredFile> {
+export async function storeFile(storage: FileStorage, organizationId: string, content: Readable) {
   const id = newId();
   const measured = { bytes: 0, hash: createHash('sha256') };
   const passing = Readable.from(measuring(content, measured), { objectMode: false });
   await storage.put(storageKey(organizationId, id), passing);
   return { id, sizeBytes: measured.bytes, sha256: measured.hash.digest('hex') };
 }
+
+export type StoredFile = Awaited<ReturnType<typeof storeFile>>;
 
 /** Removes a file without an attachment. If the storage fails, a job removes it later. */
 export const removeFile = ({ scope, log }: FastifyRequest, storage: FileStorage, id: string): Promise<void> =>

@@ -33,9 +33,7 @@ async function orphanedKeys(db: Database, batch: readonly StoredEntry[]): Promis
  * Removes files of uploads that failed before their row was written.
  * @param now milliseconds since 1970
  */
-export async function sweepFiles(
-  context: JobContext & { storage: FileStorage; now?: number },
-): Promise<{ files: number }> {
+export async function sweepFiles(context: JobContext & { storage: FileStorage; now?: number }) {
   const { db, storage, logger, now = Date.now(), batchSize = 500, signal } = context;
   const swept = { files: 0 };
   for await (const batch of batches(storage.list(), batchSize)) {

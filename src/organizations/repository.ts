@@ -80,10 +80,7 @@ const OPEN_MS = 900;
 const openUntil = new LruMap<number>(1_000);
 
 /** @throws ORGANIZATION_NOT_FOUND; ORGANIZATION_CLOSED if it must be open */
-export async function checkOrganization(
-  { db, organizationId: id }: OrganizationScope,
-  needsOpen: boolean,
-): Promise<void> {
+export async function checkOrganization({ db, organizationId: id }: OrganizationScope, needsOpen: boolean) {
   const now = performance.now();
   if (now < (openUntil.get(id) ?? 0)) return;
   const [state] = isId(id) ? await db.read(stateStatement, { id }) : [];

@@ -14,7 +14,6 @@ import {
   inTransaction,
   isAnyOf,
   isFirstThread,
-  type Json,
   jsonColumn,
   keyIn,
   LostRace,
@@ -224,10 +223,7 @@ const savedErasure = unprepared('customers.erasure', ($: Params<RecordKey>) => {
  * @returns what the first erasure erased, and the ids of the attachments of this one: the caller removes their files
  * @throws CUSTOMER_NOT_FOUND
  */
-export const eraseCustomer = (
-  scope: OrganizationScope,
-  id: string,
-): Promise<{ erasure: Json<ErasedCustomer>; attachments: string[] }> =>
+export const eraseCustomer = (scope: OrganizationScope, id: string) =>
   inTransaction(
     scope,
     async (within) => {

@@ -129,10 +129,7 @@ const messagePages = unprepared(
     where bytes_before < ${sql.raw(String(PAGE_BYTES))} ${OLDEST}`,
 );
 
-async function* pages<Row extends { body: Buffer }>(
-  limit: number,
-  read: (last?: Row) => Promise<Row[]>,
-): AsyncIterable<Row[]> {
+async function* pages<Row extends { body: Buffer }>(limit: number, read: (last?: Row) => Promise<Row[]>) {
   let page: Row[] = [];
   do {
     page = await read(page.at(-1));
@@ -141,10 +138,7 @@ async function* pages<Row extends { body: Buffer }>(
 }
 
 /** The entries of a JSON array, page by page. */
-async function* entries<Row>(
-  rows: AsyncIterable<Row[]>,
-  bodyOf: (row: Row) => Buffer | Promise<Buffer>,
-): AsyncIterable<Buffer> {
+async function* entries<Row>(rows: AsyncIterable<Row[]>, bodyOf: (row: Row) => Buffer | Promise<Buffer>) {
   let comma = '';
   for await (const page of rows) {
     const parts: Buffer[] = [];
@@ -199,11 +193,7 @@ async function* parts(
  * @returns a `CustomerExport`, in parts
  * @throws CUSTOMER_NOT_FOUND before the first part
  */
-export async function exportCustomer(
-  scope: OrganizationScope,
-  id: string,
-  links: FileLinks,
-): Promise<AsyncIterable<string | Buffer>> {
+export async function exportCustomer(scope: OrganizationScope, id: string, links: FileLinks) {
   const person = await findPerson(scope, id);
   const others = person.customers.filter((other) => other !== id.toLowerCase());
   const records: Json<CustomerRecord>[] = [];

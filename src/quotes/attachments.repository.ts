@@ -207,11 +207,7 @@ const deleteStatement = prepared('quotes.delete_attachment', ($: Params<RecordKe
 );
 
 /** @throws QUOTE_NOT_FOUND, QUOTE_ATTACHMENT_NOT_FOUND; else the caller removes the file */
-export const deleteAttachment = (
-  scope: OrganizationScope,
-  quoteId: string,
-  id: string,
-): Promise<Json<DeletedQuoteAttachment>> =>
+export const deleteAttachment = (scope: OrganizationScope, quoteId: string, id: string) =>
   inTransaction(scope, async (within) => {
     const { db, organizationId } = within;
     await touchQuote(within, quoteId);

@@ -19,7 +19,6 @@ import {
   erasures,
   fieldsOf,
   inTransaction,
-  isId,
   isVisible,
   type Json,
   keyIs,
@@ -36,7 +35,6 @@ import {
   qb,
   quotes,
   type RecordKey,
-  recordNotFound,
   returningJson,
   rowsInOrder,
   scopeTo,
@@ -192,13 +190,8 @@ const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt:
  * @param openedAt ISO 8601; default: now
  * @throws QUOTE_NOT_FOUND, QUOTE_NOT_PUBLISHED
  */
-export async function openQuote(
-  scope: OrganizationScope,
-  id: string,
-  openedAt: string | undefined,
-): Promise<Json<QuoteRecord>> {
+export async function openQuote(scope: OrganizationScope, id: string, openedAt: string | undefined) {
   const { db, organizationId } = scope;
-  if (!isId(id)) throw recordNotFound(activeQuotes, id);
   // Two statements: the second one sees an erasure that the lock waited for.
   const [, [row]] = await db.transaction(({ write }) =>
     Promise.all([

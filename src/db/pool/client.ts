@@ -73,11 +73,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
 
     /** Repeats a read until its deadline, and a write if the error proves that nothing was written. */
-    async function task<Result>(
-      kind: Kind,
-      timeoutMs: number,
-      work: (deadline: number) => Promise<Result>,
-    ): Promise<Result> {
+    async function task<Result>(kind: Kind, timeoutMs: number, work: (deadline: number) => Promise<Result>) {
       const deadline = performance.now() + timeoutMs;
       for (let attempt = 1; ; attempt += 1) {
         try {
