@@ -58,10 +58,15 @@ function reachable(value: unknown, schemas: Record<string, Schema>, found = new 
   return found;
 }
 
-/** Keeps the used schemas, each under one name: the generator adds a second one, `…Input`. */
+/** Keeps one copy of each used schema: the generator adds a second one, `…Input`. */
 export function deduplicated<Input extends Document>({ paths, components, ...rest }: Input): Input {
   const { schemas, ...others } = components;
-  const used = [...reachable([paths, others], schemas)].sort().map((name) => [name, schemas[name]]);
-  const document = { ...rest, components: { ...others, schemas: Object.fromEntries(used) }, paths };
-  return JSON.parse(JSON.stringify(document).replace(/"([\w#/]+)Input"/g, '"$1"'));
+  const used = reachable([paths, others], schemas);
+  const nameOf = (name: string): string => {
+    const plain = name.replace(/Input$/, '');
+    return used.has(plain) ? name : plain;
+  };
+  const renamed = Object.fromEntries([...used].sort().map((name) => [nameOf(name), schemas[name]]));
+  const text = JSON.stringify({ ...rest, components: { ...others, schemas: renamed }, paths });
+  return JSON.parse(text.replace(REFERENCE, (_, name: string) => `"#/components/schemas/${nameOf(name)}"`));
 }
