@@ -40,7 +40,6 @@ export async function openS3(options: S3Options) {
 
   const storage: FileStorage = {
     put: (key, content) =>
-      // One part of 5 MiB at a time, to limit the memory of an upload.
       storing(content, async () => {
         const params = { Bucket: bucket, Key: prefix + key, Body: content };
         // One part of 5 MiB at a time, to limit the memory of an upload.
