@@ -58,6 +58,7 @@ describe.each([
       const changed = await list(`&updatedSince=${isoAt(Date.parse(kept) - MINUTE)}`);
       expect(idsOf(changed)).toContain(id);
       kept = changed.headers.date ?? '';
+      expect(Date.parse(kept)).toBeLessThanOrEqual(await databaseNow(service.db));
     }
   });
 

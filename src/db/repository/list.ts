@@ -93,7 +93,7 @@ type Values = { organizationId: string; limit: number; offset: number } & Record
  * Lists what the filters of a request find. Each set of filters has its own statements, so that PostgreSQL plans them for the
  * right index. The page with `stageId`:
  *
- *     select row_to_json(item) as body, extract(epoch from now())::int8 as "readAt",
+ *     select row_to_json(item) as body, floor(extract(epoch from now())) as "readAt",
  *       case when row_number() over () = $limit then (select count(*) from opportunities where …) end as total
  *     from (select) clock left join (select id, title, … from (select * from (
  *         select * from opportunities where organization_id = $organizationId and archived_at is null and stage_id = $stageId
@@ -134,7 +134,7 @@ export function defineList<T, Query extends z.ZodObject>(
     const isFull = sql`row_number() over () = ${sql.placeholder('limit')}`;
     const withTotal = isPlanned ? sql`` : sql`, case when ${isFull} then (${total}) end as total`;
 
-    const pageSql = sql<PageRow>`select row_to_json(item) as body, extract(epoch from now())::int8 as "readAt"${withTotal}
+    const pageSql = sql<PageRow>`select row_to_json(item) as body, floor(extract(epoch from now())) as "readAt"${withTotal}
       from (select) clock left join (select ${selectList(fields)} from ${source} order by ${list.order}) item on true`;
     const isShort = used.length === 1 && used[0]?.isShort === true;
     return {
