@@ -245,42 +245,27 @@ const ORDERS: [string, string[], (agency: Agency, idOf: (name: string) => string
       return dashboard.of(agency).patch(`/opportunities/${idOf('opportunities low')}`, staged, ANY);
     },
   ],
-  [
-    'a quote of another opportunity, whose customer it gets',
-    ['opportunities high', 'quotes low'],
-    (agency, idOf) => quote(agency, { opportunityId: idOf('opportunities high') }, idOf('quotes low')),
-  ],
-  [
-    'a PUT that moves a quote and is rejected',
-    ['opportunities high', 'quotes low'],
-    (agency, idOf) => {
-      const moved = {
-        title: 'Oaxaca',
-        status: 'draft',
-        opportunityId: idOf('opportunities high'),
-        token: 'x',
-      };
-      return dashboard.of(agency).put(`/quotes/${idOf('quotes low')}`, moved);
-    },
-  ],
-  [
-    'a PATCH that moves a quote to another opportunity',
-    ['opportunities high', 'quotes low'],
-    (agency, idOf) =>
-      dashboard.of(agency).patch(`/quotes/${idOf('quotes low')}`, {
-        opportunityId: idOf('opportunities high'),
-      }),
-  ],
-  ...(['put', 'patch'] as const).flatMap((method): typeof ORDERS => [
-    [
-      `a ${method} with If-Match that moves a quote`,
-      ['opportunities low', 'opportunities high', 'quotes low'],
+  ...(['put', 'patch'] as const).flatMap((method) =>
+    (
+      [
+        ['moves a quote', ['opportunities high', 'quotes low']],
+        ['moves a quote, and is rejected', ['opportunities high', 'quotes low'], { token: 'x' }],
+        ['moves a quote with If-Match', ['opportunities low', 'opportunities high', 'quotes low'], {}, ANY],
+      ] as const
+    ).map(([what, order, fields, options]): (typeof ORDERS)[number] => [
+      `a ${method} that ${what}`,
+      [...order],
       (agency, idOf) => {
-        const moved = { title: 'Oaxaca', status: 'draft', opportunityId: idOf('opportunities high') };
-        return dashboard.of(agency)[method](`/quotes/${idOf('quotes low')}`, moved, ANY);
+        const moved = {
+          title: 'Oaxaca',
+          status: 'draft',
+          opportunityId: idOf('opportunities high'),
+          ...fields,
+        };
+        return dashboard.of(agency)[method](`/quotes/${idOf('quotes low')}`, moved, options);
       },
-    ],
-  ]),
+    ]),
+  ),
   [
     'a PUT of a next thread with If-Match',
     ['conversations high', 'conversations low', 'customers low'],
