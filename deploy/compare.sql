@@ -9,7 +9,7 @@
 -- named_contacts: PATCH the contacts of the customer to another list, and back. A customer without space for the name stays.
 -- ….customer_id: the customer was merged; PATCH `customerId` of the record to the `value`.
 -- linked_conversations: the same, unless null was sent on purpose.
--- linked_quotes: PATCH `customerId` of the opportunity to null, and back.
+-- linked_quotes: PATCH `customerId` of the opportunity to another value, and back.
 select organization_id, 'live_counts' as kept_in, resource as what, value, coalesce(there, 0) - coalesce(counted, 0) as missing
 from (select organization_id, resource, value, sum(live) as counted from live_counts group by 1, 2, 3) as kept
 full join (

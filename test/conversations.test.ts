@@ -322,7 +322,7 @@ describe.each([
     const corrected = await call.patch(message, { content: 'Buenas', delivery: null });
     expect(corrected.body).toEqual({ ...sent, content: 'Buenas', delivery: { ...sent.delivery, ...none } });
     const foreign = channel === 'whatsapp' ? 'subject' : 'templateName';
-    const error = rejected([`body.delivery.${foreign}`, "is not kept for this conversation's channel"]);
+    const error = rejected([`body.delivery.${foreign}`, "is not a field of this conversation's channel"]);
     for (const write of [call.put, call.patch])
       expect(await write(message, { ...text('Hola'), delivery: { [foreign]: 'x' } })).toMatchObject(error);
     const moved = await call.patch(path, { channel: channel === 'whatsapp' ? 'web' : 'whatsapp' });

@@ -141,7 +141,7 @@ withTable(program.command('import'))
 
 withDelimiter(withConcurrency(program.command('export')), ',')
   .description('write a list as CSV or NDJSON, or everything into a folder')
-  .addArgument(new Argument('[resource]').choices(exportable))
+  .addArgument(new Argument('[resource]', 'the list').choices(exportable))
   .option('--all', 'export every list, all transcripts and the files of quotes into the folder --output')
   .option('--resume', 'with --all: continue an interrupted export')
   .addOption(

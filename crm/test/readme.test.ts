@@ -38,11 +38,12 @@ test('the commands of the README work with the packed command, which has its own
   const blocks = [...text.matchAll(/<!-- run -->\n```sh\n([\s\S]+?)```/g)].map(([, block]) => block);
   expect(blocks).toHaveLength(4);
   // Each block begins in the same folder.
-  const script = ['crm --version\n', ...blocks].map((block) => `(${block})\n`).join('');
+  const script = ['crm --version; crm export --help\n', ...blocks].map((block) => `(${block})\n`).join('');
   const access = { CRM_URL: (await listen(service)).origin, CRM_API_KEY: agency.key };
   const env = { ...PROGRAM, ...access, PATH: `${file('.')}:${PROGRAM.PATH}` };
   const { stdout, stderr } = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: file('.'), env });
   expect(stdout.startsWith(`${version}\n`)).toBe(true);
+  expect(stdout).toContain('"conversations"');
   expect(stderr).toContain('1 created');
   const customers = (await readFile(file('customers.csv'), 'utf8')).split('\r\n');
   expect(customers[1]).toContain("Ana,,Ana,'+525512345678");

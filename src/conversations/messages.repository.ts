@@ -91,7 +91,7 @@ const misplaced = (store: StoreName, messages: readonly Message[], pathOf: PathO
       .filter(([field, value]) => value != null && !(field in stores[store].delivery))
       .map(([field]) => ({
         path: `${pathOf(index)}.delivery.${field}`,
-        message: "is not kept for this conversation's channel",
+        message: "is not a field of this conversation's channel",
       })),
   );
 
