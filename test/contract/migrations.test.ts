@@ -209,3 +209,19 @@ test('the organization is in every foreign key: no row can refer to another orga
       /^FOREIGN KEY \(organization_id(, \w+)?\) REFERENCES (organizations\(id\)|\w+\(organization_id, id\))( ON DELETE CASCADE)?$/,
     );
 });
+
+test('a function names the organization for each table that it reads or changes', async () => {
+  const functions = await rows<{ body: string }>(
+    migrated.ownerUrl,
+    `select prosrc as body from pg_proc p join pg_language l on l.oid = prolang
+      where pronamespace = 'public'::regnamespace and lanname = 'plpgsql'`,
+  );
+  const count = (text: string, pattern: RegExp) => text.match(pattern)?.length ?? 0;
+  let tables = 0;
+  for (const statement of functions.flatMap(({ body }) => body.split(/;|\b(?:loop|then)\n/))) {
+    const named = count(statement, /\b(from|join|update) public\.\w+\b(?!\()/g);
+    expect(count(statement, /\borganization_id = |using \(organization_id\)/g), statement).toBe(named);
+    tables += named;
+  }
+  expect(tables).toBeGreaterThan(30);
+});
