@@ -214,6 +214,8 @@ const rowsRead = (node: Node): number =>
       node['Actual Loops']
     : 0;
 
+const allNodes = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(allNodes)];
+
 /** Of every statement of the service. */
 async function genericPlans(on: pg.Client): Promise<[name: string, nodes: Node[]][]> {
   const plans: [string, Node[]][] = [];
@@ -223,7 +225,7 @@ async function genericPlans(on: pg.Client): Promise<[name: string, nodes: Node[]
     const values = params.length > 0 ? `(${params.map(() => 'null')})` : '';
     const { rows } = await on.query(`explain (format json) execute registered${values}`);
     await on.query('deallocate registered');
-    plans.push([name, nodesOf(rows[0]['QUERY PLAN'][0].Plan)]);
+    plans.push([name, allNodes(rows[0]['QUERY PLAN'][0].Plan)]);
   }
   return plans;
 }
