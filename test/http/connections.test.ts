@@ -74,16 +74,18 @@ function holdClock(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-test('a server that closes accepts no connection, finishes running requests, and then closes connections without a whole request', async () => {
+test('a server that closes accepts no connection, finishes running requests whose clients wait, and then closes connections without a whole request', async () => {
   const arrived = Promise.withResolvers<void>();
   const response = Promise.withResolvers<string>();
   holdClock();
-  const { app, port } = await startServer({ drainMs: 1_000 }, (routes) =>
+  const { app, port } = await startServer({ drainMs: 1_000 }, (routes) => {
     routes.get('/later', () => {
       arrived.resolve();
       return response.promise;
-    }),
-  );
+    });
+    routes.get('/never', ({ raw }) => new Promise(() => raw.socket.destroy()));
+  });
+  await openConnection(port, GET('/never')).ended;
   const silent = openConnection(port);
   const partial = openConnection(port, 'GET /now HTTP/1.1\r\nHost:');
   const idle = openConnection(port, GET('/now'));
