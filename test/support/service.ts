@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
@@ -79,18 +79,27 @@ process.on('warning', ({ name, message }) => {
   if (name === 'MaxListenersExceededWarning') leaks.push(message);
 });
 
-/** What requests took is given back: connections, slots, the client of a readiness check, listeners. */
-async function expectNothingLeft(db: Database, pool: pg.Pool): Promise<void> {
-  const readiness = `select from pg_stat_activity where datname = current_database() and application_name like '%readiness'`;
+/** Open files of the folder; on other systems than Linux, none. */
+async function openIn(folder: string): Promise<string[]> {
+  const handles = await readdir('/proc/self/fd').catch(() => []);
+  const paths = await Promise.all(handles.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+  return paths.filter((path) => path.startsWith(folder));
+}
+
+/** What requests took is given back: connections, slots, the clients of readiness, jobs and migrations, files, listeners. */
+async function expectNothingLeft(db: Database, pool: pg.Pool, dataDir: string): Promise<void> {
+  const others = `select from pg_stat_activity where datname = current_database() and application_name like 'travel-agency-crm-api %'`;
   await vi.waitFor(
     async () => {
       const { total, idle, running, waiting } = db.stats();
-      const checks = (await pool.query(readiness)).rowCount;
-      expect({ inUse: total - idle, running, waiting, checks, leaks }).toEqual({
+      const clients = (await pool.query(others)).rowCount;
+      const files = await openIn(dataDir);
+      expect({ inUse: total - idle, running, waiting, clients, files, leaks }).toEqual({
         inUse: 0,
         running: 0,
         waiting: 0,
-        checks: 0,
+        clients: 0,
+        files: [],
         leaks: [],
       });
     },
@@ -165,7 +174,7 @@ export async function startService(options: ServiceOptions = {}) {
     ): Promise<Row[]> => (await pool.query<Row>(name ? { name, text, values } : { text, values })).rows,
     close: async () => {
       await app.close();
-      await expectNothingLeft(db, pool);
+      await expectNothingLeft(db, pool, dataDir);
       await db.close();
       await pool.end();
       await database.drop();
