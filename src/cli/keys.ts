@@ -140,7 +140,7 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
       access,
       expiresAt: await expiryIn(db, options),
       resources: resources?.split(','),
-      requestsPerMinute: /^\d+$/.test(perMinute ?? '') ? Number(perMinute) : perMinute,
+      requestsPerMinute: /^-?\d+$/.test(perMinute ?? '') ? Number(perMinute) : perMinute,
     });
     printNewKey(await issueApiKey(await organizationIn(db, options), input));
   },

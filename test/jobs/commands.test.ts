@@ -33,6 +33,7 @@ test('every script of the service loads the runtime first, and replaces the shel
 test.each([
   ['job nonsense', `Name a job: ${Object.keys(JOBS).join(', ')}.`],
   ['keys issue --organization x --name sync --per-minute x', '--per-minute must be an integer.'],
+  ['keys issue --organization x --name sync --per-minute=-1', '--per-minute must be at least 0.'],
   ['keys issue --organization x --name sync --expires 0d', '--expires must be in the future.'],
   ['keys rotate --organization x --id x --overlap 31d', '--overlap must be at most 2592000.'],
   [`keys create-organization --name ${'x'.repeat(256)}`, '--name must have at most 255 characters.'],
