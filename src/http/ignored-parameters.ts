@@ -121,17 +121,18 @@ export function reportIgnored(request: FastifyRequest, reply: FastifyReply, path
 }
 
 /** Not in the hook: zod takes a twentieth of a get to build an object. */
-const NO_PARAMETERS = z.object();
+const NO_NAMES = z.object();
 
 export function reportIgnoredParameters(app: FastifyInstance): void {
   app.decorateRequest('strictErrors');
   app.addHook('preValidation', (request, reply, done) => {
     request.strictErrors = [];
     const schema = request.routeOptions.schema ?? {};
-    const query = unknownNames(request.query, schema.querystring ?? NO_PARAMETERS, '')
+    const query = unknownNames(request.query, schema.querystring ?? NO_NAMES, '')
       .take(MAX_NAMES)
       .toArray();
-    const inBody = () => unknownNames(request.body, schema.body, 'body', responseSchemaOf(schema.response));
+    const fields = schema.body ?? NO_NAMES;
+    const inBody = () => unknownNames(request.body, fields, 'body', responseSchemaOf(schema.response));
     nameIgnored(
       reply,
       [...query, ...inBody().take(MAX_NAMES)].map(({ path }) => path),

@@ -56,7 +56,7 @@ const everything = async () => [
 async function withUnknownNames(name: string): Promise<{ sent: Sent; ignored: string }> {
   const { operation } = DOCUMENTED.find((each) => each.name === name) ?? {};
   const sent = await requestOf(name, has);
-  const isJson = operation && bodyOf(operation) !== undefined;
+  const isJson = operation && (name.startsWith('DELETE') || bodyOf(operation) !== undefined);
   const request = {
     ...sent,
     path: `${sent.path}${sent.path.includes('?') ? '&' : '?'}organization_id=x`,
