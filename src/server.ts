@@ -17,7 +17,6 @@ import {
 import { checkDataDir } from './files/data-dir.ts';
 import { openFiles } from './files/open.ts';
 import { persistedSecret } from './files/secret.ts';
-import { greeting } from './greeting.ts';
 import { closeServer, listen } from './http/connections.ts';
 import { watchClock } from './http/health.ts';
 import { type Limiter, memoryLimiter, redisLimiter } from './http/limiter.ts';
@@ -122,9 +121,20 @@ async function start(config: Config): Promise<void> {
   });
   servers.push(dashboardApp);
   const dashboard = await listenAt(dashboardApp, 'DASHBOARD_', config.DASHBOARD_HOST, config.DASHBOARD_PORT);
-  process.stdout.write(
-    greeting({ api, dashboard, isDashboardOpen: token !== undefined, demoKey, generatedToken }),
-  );
+  process.stdout.write(`
+The travel agency CRM API has started.
+
+  API        ${api}/v1
+  Guide      ${api}/docs/guide
+  Reference  ${api}/docs
+  ${demoKey ? `Demo key   ${demoKey}` : 'Keys       npm run keys -- issue --organization NAME --name "my integration"'}
+  Dashboard  ${token ? `${dashboard}/dashboard/v1` : 'closed: DASHBOARD_TOKEN is not set'}
+${generatedToken ? `  Its token  ${generatedToken}\n` : ''}
+Try it:
+
+  curl -s '${api}/v1/catalog/products?limit=1' -H 'Authorization: Bearer ${demoKey ?? '<key>'}'
+
+`);
 }
 
 async function limiterOf({ REDIS_URL: url }: Config, logger: FastifyBaseLogger): Promise<Limiter> {
