@@ -13,6 +13,7 @@ import {
   defineUpdate,
   fieldsOf,
   inTransaction,
+  isId,
   issuedKeys,
   type Json,
   keyIs,
@@ -27,6 +28,8 @@ import {
   type Queries,
   qb,
   type RecordKey,
+  recordNotFound,
+  returningJson,
   toJson,
 } from '../db/index.ts';
 import { generateKey, hashKey, visiblePartsOf } from './api-key.ts';
@@ -102,13 +105,12 @@ const createKey = defineCreate('api_keys.issue', keyView, {
 
 async function insertKey(
   scope: OrganizationScope,
-  { name, access = 'write', resources, requestsPerMinute, expiresAt }: ApiKeyCreate,
+  { access = 'write', ...settings }: ApiKeyCreate,
   id = newId(),
-): Promise<Json<ApiKey & { key: string }>> {
+) {
   const key = generateKey();
   const stored = { hash: `\\x${hashKey(key)}`, ...visiblePartsOf(key) };
-  const settings = { name, access, resources, requestsPerMinute, expiresAt };
-  const issued = await createKey(scope, id, { ...settings, ...stored });
+  const issued = await createKey(scope, id, { ...settings, access, ...stored });
   return toJson({ ...parseJson(issued), key });
 }
 
@@ -139,21 +141,17 @@ export async function updateApiKey(scope: OrganizationScope, id: string, input: 
   });
 }
 
-const revokeStatement = prepared('api_keys.revoke', ($: Params<RecordKey>) =>
-  qb
-    .update(apiKeys)
-    .set({ revokedAt: sql`now()` })
-    .where(and(keyIs(apiKeys, $), isNull(apiKeys.revokedAt))),
-);
+const revokeStatement = prepared('api_keys.revoke', ($: Params<RecordKey>) => {
+  const revokedAt = sql`least(${apiKeys.revokedAt}, now())`;
+  return returningJson(keyView, qb.update(apiKeys).set({ revokedAt }).where(keyIs(apiKeys, $)));
+});
 
 /** @throws API_KEY_NOT_FOUND */
-export const revokeApiKey = (scope: OrganizationScope, id: string): Promise<Json<ApiKey>> =>
-  inTransaction(scope, async (within) => {
-    await lockApiKey(within, id);
-    const { db, organizationId } = within;
-    await db.write(revokeStatement, { organizationId, id });
-    return getApiKey(within, id);
-  });
+export async function revokeApiKey({ db, organizationId }: OrganizationScope, id: string) {
+  const [row] = isId(id) ? await db.write(revokeStatement, { organizationId, id }) : [];
+  if (!row) throw recordNotFound(issuedKeys, id);
+  return row.body;
+}
 
 const replaceStatement = prepared(
   'api_keys.replace',
