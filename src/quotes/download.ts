@@ -17,10 +17,6 @@ export type DownloadOptions = {
   secret: string;
 };
 
-/** From the upload. A type that no header can carry becomes application/octet-stream. */
-const HEADER_TEXT = /^[\x20-\x7e]+$/;
-const UNTYPED = 'application/octet-stream';
-
 /** The file sender's own errors are HTML. */
 function rejection(status: number, headers: Record<string, string>, attachmentId: string): Error {
   if (status === 416)
@@ -59,7 +55,7 @@ export const downloadRoutes: FastifyPluginAsyncZod<DownloadOptions> = async (app
       return reply
         .code(statusCode)
         .headers(headers)
-        .header('content-type', HEADER_TEXT.test(attachment.mimeType) ? attachment.mimeType : UNTYPED)
+        .header('content-type', attachment.mimeType)
         .header('content-disposition', contentDisposition(attachment.fileName))
         .send(stream);
     },
