@@ -1,8 +1,5 @@
 import { z } from 'zod';
 
-/** PostgreSQL stores neither U+0000 nor half of a surrogate pair. */
-const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
-
 /** PostgreSQL normalizes combining marks in a row in quadratic time: 18 s for 50,000. No language needs more than 30. */
 const MAX_MARKS = 30;
 /** Combining marks, and the two letters that normalize to one. Runs in linear time. */
@@ -39,7 +36,8 @@ function errorIn(value: string, { min = 0, max }: Lengths): string | undefined {
   if ((isShort || isLong) && min === max) return `must have exactly ${count(max)}`;
   if (isShort) return `must have at least ${count(min)}`;
   if (isLong) return `must have at most ${count(max)}`;
-  if (!isStorable(value)) return 'must not contain U+0000 or a lone surrogate';
+  // PostgreSQL stores neither.
+  if (!value.isWellFormed() || value.includes('\u0000')) return 'must not contain U+0000 or a lone surrogate';
   if (hasTooManyMarks(value)) return `must not contain more than ${MAX_MARKS} combining marks in a row`;
   return undefined;
 }
@@ -261,8 +259,6 @@ const timestampFilter = (description: string) =>
 const MAX_IDS = 100;
 const IS_ID = new RegExp(`^\\s*${UUID}\\s*$`);
 
-const areIds = (sent: string): boolean => sent.split(',').every((id) => IS_ID.test(id));
-
 const list = () =>
   text({ min: 1, max: 40 * MAX_IDS }).refine(
     (sent) => sent.split(',').length <= MAX_IDS,
@@ -272,7 +268,10 @@ const list = () =>
 /** Strict: a client that mirrors a list would take an empty page for records that are gone. */
 const ids = () =>
   list()
-    .refine((sent) => sent === '' || areIds(sent), 'must be ids, separated by commas')
+    .refine(
+      (sent) => sent === '' || sent.split(',').every((id) => IS_ID.test(id)),
+      'must be ids, separated by commas',
+    )
     .optional()
     .describe(`Up to ${MAX_IDS} ids, separated by commas.`);
 
