@@ -28,9 +28,7 @@ export const isTooLarge = (error: unknown): boolean => sqlState(error) === 'TL00
 
 /** The statements of a transaction together took longer than its time limit: nothing was committed. */
 export class DatabaseTimeout extends Error {
-  constructor() {
-    super('The transaction exceeded its time limit.');
-  }
+  override readonly message = 'The transaction exceeded its time limit.';
 }
 
 const CONNECTION_CODE = /^(E(CONNREFUSED|CONNRESET|PIPE|NOENT|TIMEDOUT|HOSTUNREACH|NOTFOUND)|EAI_AGAIN)$/;
@@ -60,11 +58,9 @@ export const breaksConnection = (error: unknown): boolean =>
 
 /** True if the error proves that nothing was written, and a repeated attempt can succeed. */
 export function isSafeToRepeat(error: unknown): boolean {
-  if (error instanceof LostRace) return true;
   const state = sqlState(error);
-  if (state === '40001' || state === '40P01') return true;
-  if (state !== undefined) return NOT_ACCEPTING.has(state) || STALE.has(state);
-  return text(error, 'syscall') === 'connect';
+  if (state === undefined) return error instanceof LostRace || text(error, 'syscall') === 'connect';
+  return NOT_ACCEPTING.has(state) || STALE.has(state) || state === '40001' || state === '40P01';
 }
 
 /** True if the error proves that nothing was written. A broken connection proves nothing. */
@@ -75,9 +71,9 @@ export const isCertainlyUndone = (error: unknown): boolean =>
 
 /** True for an error that the request did not cause. The response is 503. */
 export function isDatabaseError(error: unknown): boolean {
-  if (error instanceof LostRace) return true;
+  if (error instanceof LostRace || error instanceof DatabaseTimeout) return true;
   const state = sqlState(error);
-  if (state === undefined) return isConnectionError(error) || error instanceof DatabaseTimeout;
+  if (state === undefined) return isConnectionError(error);
   return /^(08|26|28|3D|40|53|57|58|XX)|^55(000|P03)$|^25(006|P0[34])$/.test(state);
 }
 

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import pg from 'pg';
-import { ApiError } from '../../contract/errors.ts';
 import { breaksConnection, DatabaseTimeout, sqlState } from './errors.ts';
-import { LostRace, type Queries } from './scope.ts';
+import type { Queries } from './scope.ts';
 import { run, send, writeTogether } from './send.ts';
 import { shareConnections } from './shared.ts';
 
@@ -32,20 +31,11 @@ const SILENCE_MS = 1_000;
  */
 const SETTINGS = 'set search_path = public; set max_parallel_workers_per_gather = 0';
 
-/** A connection stays usable after an error of a statement or of the service. */
-const isBroken = (error: unknown): boolean =>
-  !(error instanceof LostRace || error instanceof ApiError) &&
-  (sqlState(error) === undefined || breaksConnection(error));
-
-/** Marks the error for `isSafeToRepeat`: without a connection nothing was sent. */
-function notSent(error: Error): never {
-  throw Object.assign(error, { syscall: 'connect' });
-}
-
-type Parser = (text: string) => unknown;
+/** A connection stays usable after most errors of a statement. */
+const isBroken = (error: unknown): boolean => sqlState(error) === undefined || breaksConnection(error);
 
 /** JSON stays bytes: a response is sent unparsed. */
-const parserOf = (type: number, format: 'text'): Parser =>
+const parserOf = (type: number, format: 'text'): ((text: string) => unknown) =>
   type === pg.types.builtins.JSON ? (text) => Buffer.from(text) : pg.types.getTypeParser(type, format);
 
 export function openPool({ url, poolSize, statementTimeout, lockTimeout, onConnectionError }: PoolOptions) {
@@ -75,7 +65,9 @@ export function openPool({ url, poolSize, statementTimeout, lockTimeout, onConne
     // pg-pool does not listen to a client in use: without a listener, its error ends the process.
     client.on('error', onError);
   });
-  const connect = (): Promise<pg.PoolClient> => pool.connect().catch(notSent);
+  /** Marks the error for `isSafeToRepeat`: without a connection nothing was sent. */
+  const connect = (): Promise<pg.PoolClient> =>
+    pool.connect().catch((error) => Promise.reject(Object.assign(error, { syscall: 'connect' })));
   const withShared = shareConnections(connect, isBroken);
 
   /** pg-pool's own query() closes the connection after every error, a unique violation included. */
