@@ -49,7 +49,6 @@ const SCRIPT = `
   const stubs = ${JSON.stringify(STUBS)};
   const print = (name, args) => console.log(JSON.stringify({ [name]: args }));
   const returned = {
-    greeting: '',
     checkDatabase: Promise.resolve(7),
     listen: Promise.resolve('an address'),
     watchClock: (difference) => print('compared', [difference]),
@@ -86,11 +85,12 @@ async function callsWith(variables: Record<string, string>) {
     '--eval',
     SCRIPT,
   ]);
-  await until('{"greeting"');
+  await until('Try it:');
   child.kill('SIGTERM');
   expect(await ended).toBe(0);
-  const lines = output().trim().split('\n');
-  const printed = lines.map((line) => JSON.parse(line));
+  const printed = output()
+    .split('\n')
+    .flatMap((line) => (line.startsWith('{') ? JSON.parse(line) : []));
   const all = (name: string) => printed.flatMap((call) => (name in call ? [call[name]] : []));
   return { calls: Object.assign({}, ...printed), all };
 }
