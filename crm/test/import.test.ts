@@ -188,6 +188,17 @@ Max,,,ANA@example.com,,,`;
         expect(() => schemaChecker(schemas)(schema, { unknown: 'x' })).toThrow(/is required|is unknown/);
   });
 
+  test('names the command that corrects a skipped value of a product', async () => {
+    const agency = await service.agency();
+    const path = file('statuses.csv');
+    await writeFile(path, 'externalReferenceCode,title,status\nPE-01,Delta,Consultar\n');
+    const { stderr } = await crm(['import', 'products', path, '--yes'], at(agency));
+    const rejected = file('statuses.rejected.csv');
+    await writeFile(rejected, (await readFile(rejected, 'utf8')).replace('Delta,Consultar', 'Delta,Activo'));
+    await crm(/ crm (sync products .*)/.exec(stderr)?.[1]?.split(' ') ?? [], at(agency));
+    expect((await agency.get('/v1/catalog/products')).body.data).toMatchObject([{ status: 'active' }]);
+  });
+
   test('rejects exactly the rows of a catalog that the import rejects, variants included', async () => {
     const agency = await service.agency();
     const bodies = [
