@@ -7,6 +7,7 @@
 -- searchable_…: delete the row whose id is `what`. If the record is visible, change one of its texts over the API, and change it back.
 -- customer_contact_keys: if the customer is archived, delete its rows. If not, PATCH its contacts to another list, and back.
 -- named_contacts: PATCH the contacts of the customer to another list, and back. A customer without space for the name stays.
+-- conversations: set `message_count` to the `value`, and `last_message_at` to that of its latest message.
 -- ….customer_id: the customer was merged; PATCH `customerId` of the record to the `value`.
 -- linked_conversations: the same, unless null was sent on purpose.
 -- linked_quotes: PATCH `customerId` of the opportunity to another value, and back.
@@ -82,6 +83,21 @@ left join lateral (
   order by created_at desc, id desc limit 1
 ) as latest on true
 where archived_at is null and contacts -> (place - 1)::int ->> 'displayName' is distinct from latest.contact_name
+union all
+select organization_id, 'conversations', id::text, there::text, null
+from (
+  select conversations.*, coalesce(amount, 0) as there, latest, max(latest) over (partition by organization_id, chain_id) as of_chain
+  from conversations left join (
+    select organization_id, conversation_id as id, count(*) as amount, max(created_at) as latest
+    from (
+      select organization_id, conversation_id, created_at from whatsapp_messages
+      union all
+      select organization_id, conversation_id, created_at from channel_messages
+    ) as message group by 1, 2
+  ) as messages using (organization_id, id)
+) as thread
+where organization_id not in (select id from organizations where purge_began_at is not null)
+  and (message_count <> there or last_message_at is distinct from case when continued_by is null then of_chain else latest end)
 union all
 select organization_id, concat(kind, '.customer_id'), record.id::text, merged_into::text, null
 from (

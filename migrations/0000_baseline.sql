@@ -679,6 +679,8 @@ declare
   arrived bigint;
 begin
   select chain_id into chain from public.conversations where organization_id = organization and id = conversation;
+  -- Also if it is committed before the next statement: its chain would not be locked and dated.
+  if not found then return; end if;
   perform from public.conversations where organization_id = organization and id = chain for no key update;
   select case when channel = 'whatsapp' then 'whatsapp' else 'others' end into store
   from public.conversations where organization_id = organization and id = conversation for no key update;

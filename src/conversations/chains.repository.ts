@@ -158,9 +158,9 @@ const writeNext = (scope: OrganizationScope, id: string, input: ConversationPut,
   inTransaction(scope, async (within) => {
     const { db, organizationId } = within;
     const key = { organizationId, id: rotatedFrom };
-    await db.write(lockChainStatement, key);
+    const [chain] = await db.write(lockChainStatement, key);
     const [previous] = await db.write(previousStatement, key);
-    if (!previous) throw referenceRejected('rotatedFrom');
+    if (!chain || !previous) throw referenceRejected('rotatedFrom');
     const { chainId, continuedBy, ...inherited } = previous;
     if (continuedBy !== null && continuedBy !== id)
       throw invalid('body.rotatedFrom', 'is already continued by another thread');

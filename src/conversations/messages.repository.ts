@@ -186,9 +186,9 @@ const lockThreadStatement = prepared('conversations.lock_thread', ($: Params<Rec
  * @throws CONVERSATION_NOT_FOUND
  */
 async function lockStore({ db, organizationId }: OrganizationScope, id: string): Promise<StoreName> {
-  await db.write(lockChainStatement, { organizationId, id });
+  const [chain] = await db.write(lockChainStatement, { organizationId, id });
   const [thread] = await db.write(lockThreadStatement, { organizationId, id });
-  if (!thread) throw recordNotFound(threads, id);
+  if (!chain || !thread) throw recordNotFound(threads, id);
   return thread.channel === 'whatsapp' ? 'whatsapp' : 'others';
 }
 
