@@ -289,7 +289,7 @@ export async function importFile(
     errors.write(`Rejected rows, with the reasons: ${rejections.path} (${thousands(counts.rejected)}).\n`);
   if (skipped > 0)
     errors.write(
-      `Skipped cells, with the reasons: ${rejections.path} (${thousands(skipped)} rows). Correct them, then: crm ${resource === 'customers' ? 'import customers --update' : 'sync products'} ${rejections.path}\n`,
+      `Skipped cells, with the reasons: ${rejections.path} (${thousands(skipped)} rows). Correct them, then: crm ${resource === 'products' ? 'sync' : 'import --update=fill'} ${resource} ${rejections.path}\n`,
     );
   return counts.rejected + skipped;
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
 import { customer } from '../../test/support/records.ts';
@@ -188,15 +189,18 @@ Max,,,ANA@example.com,,,`;
         expect(() => schemaChecker(schemas)(schema, { unknown: 'x' })).toThrow(/is required|is unknown/);
   });
 
-  test('names the command that corrects a skipped value of a product', async () => {
+  test.each([
+    ['catalog/products', 'externalReferenceCode,title,status\nPE-01,Uno,', 'Consultar', 'active'],
+    ['customers', 'contacts.web,firstName,preferredLanguage\nuno,Ana,', 'Quechua', 'es'],
+  ])('of %s names the command that corrects a skipped value', async (list, row, wrong, right) => {
     const agency = await service.agency();
-    const path = file('statuses.csv');
-    await writeFile(path, 'externalReferenceCode,title,status\nPE-01,Delta,Consultar\n');
-    const { stderr } = await crm(['import', 'products', path, '--yes'], at(agency));
-    const rejected = file('statuses.rejected.csv');
-    await writeFile(rejected, (await readFile(rejected, 'utf8')).replace('Delta,Consultar', 'Delta,Activo'));
-    await crm(/ crm (sync products .*)/.exec(stderr)?.[1]?.split(' ') ?? [], at(agency));
-    expect((await agency.get('/v1/catalog/products')).body.data).toMatchObject([{ status: 'active' }]);
+    const [path, rejected] = [file('skips.csv'), file('skips.rejected.csv')];
+    await writeFile(path, `${row}${wrong}\n`);
+    const { stderr } = await crm(['import', basename(list), path, '--yes'], at(agency));
+    await writeFile(rejected, (await readFile(rejected, 'utf8')).replace(/\w+\s*$/, right));
+    const [, command = ''] = /, then: crm (.*)/.exec(stderr) ?? [];
+    await crm([...command.split(' '), '--yes'], at(agency));
+    expect(Object.values((await agency.get(`/v1/${list}`)).body.data[0])).toContain(right);
   });
 
   test('rejects exactly the rows of a catalog that the import rejects, variants included', async () => {
