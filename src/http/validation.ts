@@ -34,8 +34,6 @@ const inWords: z.core.$ZodErrorMap = (issue) => {
       return issue.origin === 'array'
         ? `must have at most ${entries(issue.maximum)}`
         : `must be at most ${issue.maximum}`;
-    default:
-      return undefined;
   }
 };
 
