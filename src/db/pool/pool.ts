@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import pg from 'pg';
 import { breaksConnection, DatabaseTimeout, sqlState } from './errors.ts';
 import type { Queries } from './scope.ts';
@@ -19,7 +18,7 @@ export type Pool = ReturnType<typeof openPool>;
 
 type Work<Result> = (client: pg.Client) => Promise<Result>;
 
-/** Timeout of a connect, and of the end of the connections. */
+/** Timeout of a connect. */
 const CONNECT_MS = 2_000;
 
 /** A frozen server ends nothing: so long after PostgreSQL should have ended a statement, its connection is closed. */
@@ -54,14 +53,11 @@ export function openPool({ url, poolSize, statementTimeout, lockTimeout, onConne
     application_name: 'travel-agency-crm-api',
     onConnect: (client) => run(client, SETTINGS),
   });
-  const onError = onConnectionError ?? (() => undefined);
-  let open = 0;
+  let isClosing = false;
+  // pool.end() resolves before its connections have ended: a server that stops in between breaks them.
+  const onError = (error: Error) => isClosing || onConnectionError?.(error);
   pool.on('error', onError);
-  pool.on('remove', () => {
-    open -= 1;
-  });
   pool.on('connect', (client) => {
-    open += 1;
     // pg-pool does not listen to a client in use: without a listener, its error ends the process.
     client.on('error', onError);
   });
@@ -137,19 +133,14 @@ export function openPool({ url, poolSize, statementTimeout, lockTimeout, onConne
     return withClient(transaction, (error) => isOpen || breaksConnection(error));
   }
 
-  /** pool.end() resolves before its connections have ended; a server that stops in between would break them. */
-  async function close(): Promise<void> {
-    await pool.end();
-    const silence = AbortSignal.timeout(CONNECT_MS);
-    while (open > 0 && !silence.aborted)
-      await once(pool, 'remove', { signal: silence }).catch(() => undefined);
-  }
-
   return {
     withShared,
     withClient,
     withTransaction,
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount }),
-    close,
+    close: () => {
+      isClosing = true;
+      return pool.end();
+    },
   };
 }
