@@ -8,26 +8,24 @@ const ACCESS = '`read`: only GET, else 403 KEY_READ_ONLY; `create`: only POST, e
 const resources = () => z.array(z.enum(resourceNames));
 const RATE = 'The limit of the key; null means the default of the service, 0 means unlimited.';
 
-export const ApiKey = z
-  .object({
-    id: f.id(),
-    name: z.string(),
-    start: z.string().describe('The first characters of the key, to recognize it.'),
-    last4: z.string().describe('The last four characters of the key.'),
-    access: access().describe(`What the key may do in /v1. \`write\`: everything; ${ACCESS}`),
-    resources: resources()
-      .nullable()
-      .describe(
-        'The resources of /v1 that the key can access; null means all. Any other resource returns 403 KEY_RESOURCE_NOT_ALLOWED.',
-      ),
-    requestsPerMinute: z.int32().nullable().describe(RATE),
-    createdAt: f.dateTime(),
-    lastUsedAt: f.nullableDateTime('When the key was last used, to the minute.'),
-    expiresAt: f.dateTime().nullable(),
-    revokedAt: f.dateTime().nullable(),
-    replacedBy: z.string().nullable().describe('Id of the key that a rotation issued in its place.'),
-  })
-  .meta({ id: 'ApiKey' });
+export const ApiKey = f.object('ApiKey', {
+  id: f.id(),
+  name: z.string(),
+  start: z.string().describe('The first characters of the key, to recognize it.'),
+  last4: z.string().describe('The last four characters of the key.'),
+  access: access().describe(`What the key may do in /v1. \`write\`: everything; ${ACCESS}`),
+  resources: resources()
+    .nullable()
+    .describe(
+      'The resources of /v1 that the key can access; null means all. Any other resource returns 403 KEY_RESOURCE_NOT_ALLOWED.',
+    ),
+  requestsPerMinute: z.int32().nullable().describe(RATE),
+  createdAt: f.dateTime(),
+  lastUsedAt: f.nullableDateTime('When the key was last used, to the minute.'),
+  expiresAt: f.dateTime().nullable(),
+  revokedAt: f.dateTime().nullable(),
+  replacedBy: z.string().nullable().describe('Id of the key that a rotation issued in its place.'),
+});
 export type ApiKey = z.infer<typeof ApiKey>;
 
 export const ApiKeyCreate = z

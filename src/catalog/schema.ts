@@ -76,22 +76,18 @@ export const CatalogProductVariant = f
   .meta({ id: 'CatalogProductVariant' });
 export type CatalogProductVariant = z.infer<typeof CatalogProductVariant>;
 
-export const CatalogProduct = z
-  .object({
-    ...product,
-    variants: z.array(CatalogProductVariant).describe('The variants of the product, by `position`.'),
-    createdAt: f.createdAt(),
-    updatedAt: f.updatedAt(),
-  })
-  .meta({ id: 'CatalogProduct' });
+export const CatalogProduct = f.object('CatalogProduct', {
+  ...product,
+  variants: z.array(CatalogProductVariant).describe('The variants of the product, by `position`.'),
+  createdAt: f.createdAt(),
+  updatedAt: f.updatedAt(),
+});
 export type CatalogProduct = z.infer<typeof CatalogProduct>;
 
-export const ArchivedCatalogProduct = z
-  .object({
-    id: f.recordId(),
-    archivedAt: f.dateTime().describe('When the product was archived.'),
-  })
-  .meta({ id: 'ArchivedCatalogProduct' });
+export const ArchivedCatalogProduct = f.object('ArchivedCatalogProduct', {
+  id: f.recordId(),
+  archivedAt: f.dateTime().describe('When the product was archived.'),
+});
 
 const CatalogProductVariantCreate = f
   .objectLike(CatalogProductVariant.shape, {

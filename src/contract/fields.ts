@@ -178,6 +178,9 @@ function offset() {
     .describe('How many records to skip. Empty or `null` means 0.');
 }
 
+/** @param id the name in the documents */
+export const object = <Shape extends z.ZodRawShape>(id: string, shape: Shape) => z.object(shape).meta({ id });
+
 /** A field of a response with an example; without one, `.describe()` is enough. */
 export const field = <Field extends z.ZodType>(
   field: Field,

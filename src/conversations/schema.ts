@@ -3,32 +3,27 @@ import { MAX_BYTES, sizeRule } from '../../rules/record-size.ts';
 import * as f from '../contract/fields.ts';
 import { contactFilter, withContactType } from '../customers/schema.ts';
 
-export const Conversation = z
-  .object({
-    id: f.recordId(),
-    channel: f.string('The messaging channel, such as whatsapp. New values can appear.', 'whatsapp'),
-    contact: f.string(
-      'The identifier of the contact on the channel: a telephone number or a handle.',
-      '+5215512345678',
-    ),
-    contactName: f.nullableText('The name of the contact on the channel.', 'Ana'),
-    customerId: f.nullableId('The customer of the conversation; null if unknown.'),
-    customerName: f.nullableText('The name of the customer, even if the customer is archived.', 'Ana Peña'),
-    activityState: f.nullableText(
-      'Who has to act next. The agency chooses the values. New values can appear.',
-      'waiting_for_agency',
-    ),
-    controlledBy: f.nullableText(
-      'Who handles the thread: the agent, or a team member who took over.',
-      'agent',
-    ),
-    language: f.nullableText('The language of the conversation.', 'es'),
-    lastMessageAt: f.nullableDateTime(
-      'The timestamp of the newest message. The list has this order, newest first.',
-    ),
-    createdAt: f.createdAt(),
-  })
-  .meta({ id: 'Conversation' });
+export const Conversation = f.object('Conversation', {
+  id: f.recordId(),
+  channel: f.string('The messaging channel, such as whatsapp. New values can appear.', 'whatsapp'),
+  contact: f.string(
+    'The identifier of the contact on the channel: a telephone number or a handle.',
+    '+5215512345678',
+  ),
+  contactName: f.nullableText('The name of the contact on the channel.', 'Ana'),
+  customerId: f.nullableId('The customer of the conversation; null if unknown.'),
+  customerName: f.nullableText('The name of the customer, even if the customer is archived.', 'Ana Peña'),
+  activityState: f.nullableText(
+    'Who has to act next. The agency chooses the values. New values can appear.',
+    'waiting_for_agency',
+  ),
+  controlledBy: f.nullableText('Who handles the thread: the agent, or a team member who took over.', 'agent'),
+  language: f.nullableText('The language of the conversation.', 'es'),
+  lastMessageAt: f.nullableDateTime(
+    'The timestamp of the newest message. The list has this order, newest first.',
+  ),
+  createdAt: f.createdAt(),
+});
 
 export const ConversationFilters = z.object({
   ...f.changeQuery(),
@@ -41,17 +36,15 @@ export const ConversationFilters = z.object({
 
 export const ConversationListQuery = withContactType(ConversationFilters);
 
-export const ConversationMessage = z
-  .object({
-    id: f.recordId(),
-    conversationId: f.id().describe('The thread that the message came from; a transcript can join several.'),
-    content: f.string('The text of the message.', 'Hola, ¿tienen salidas en enero?'),
-    createdAt: f.createdAt(),
-    direction: f.string('`inbound`: written by the contact. New values can appear.', 'inbound'),
-    messageType: f.string('The type of the message, such as text. New values can appear.', 'text'),
-    senderName: f.nullableText('The name of the sender, if known.', 'Ana'),
-  })
-  .meta({ id: 'ConversationMessage' });
+export const ConversationMessage = f.object('ConversationMessage', {
+  id: f.recordId(),
+  conversationId: f.id().describe('The thread that the message came from; a transcript can join several.'),
+  content: f.string('The text of the message.', 'Hola, ¿tienen salidas en enero?'),
+  createdAt: f.createdAt(),
+  direction: f.string('`inbound`: written by the contact. New values can appear.', 'inbound'),
+  messageType: f.string('The type of the message, such as text. New values can appear.', 'text'),
+  senderName: f.nullableText('The name of the sender, if known.', 'Ana'),
+});
 export type ConversationMessage = z.infer<typeof ConversationMessage>;
 
 const transcriptOf = <Message extends z.ZodType>(message: Message) =>
@@ -229,20 +222,18 @@ export const ConversationMessageUpdate = f.patchOf(ConversationMessagePut).meta(
 });
 export type ConversationMessageUpdate = z.infer<typeof ConversationMessageUpdate>;
 
-export const DeliveryReport = z
-  .object({
-    status: f
-      .text({ min: 1, max: 255 })
-      .optional()
-      .meta({ examples: ['read'] }),
-    statusAt: f
-      .timestamp()
-      .optional()
-      .describe(
-        'When the message got this status, as the provider says. Default: now; a report with a timestamp takes precedence.',
-      ),
-  })
-  .meta({ id: 'DeliveryReport' });
+export const DeliveryReport = f.object('DeliveryReport', {
+  status: f
+    .text({ min: 1, max: 255 })
+    .optional()
+    .meta({ examples: ['read'] }),
+  statusAt: f
+    .timestamp()
+    .optional()
+    .describe(
+      'When the message got this status, as the provider says. Default: now; a report with a timestamp takes precedence.',
+    ),
+});
 export type DeliveryReport = z.infer<typeof DeliveryReport>;
 
 export const ConversationMessageImport = z.object({ id: f.uuid(), ...message }).meta({
@@ -267,10 +258,8 @@ export const ConversationMessagesImport = z
   })
   .meta({ id: 'ConversationMessagesImport' });
 
-export const ImportedMessages = z
-  .object({
-    inserted: z.int32(),
-    updated: z.int32().describe('Messages that already existed, changed or not.'),
-  })
-  .meta({ id: 'ImportedMessages' });
+export const ImportedMessages = f.object('ImportedMessages', {
+  inserted: z.int32(),
+  updated: z.int32().describe('Messages that already existed, changed or not.'),
+});
 export type ImportedMessages = z.infer<typeof ImportedMessages>;

@@ -9,49 +9,43 @@ export const CUSTOMER_BOUNDS = { contacts: 50, tags: 100, summary: 50_000 };
 const language = () => z.enum(['es', 'pt', 'en']);
 const identifierType = () => z.enum(IDENTIFIER_TYPES);
 
-export const CustomerContact = z
-  .object({
-    id: f.recordId(),
-    identifierType: identifierType().describe('The channel of the contact.'),
-    identifierValue: f.string(
-      'The identifier on the channel: a telephone number in E.164 for whatsapp and telefono, any other value as it was sent.',
-      '+5215512345678',
-    ),
-    displayName: f.nullableText(
-      'The name on the channel: the `contactName` of the latest conversation with the contact.',
-      'Ana',
-    ),
-    phoneNumber: f.nullableText('In E.164, for whatsapp and telefono.', '+5215512345678'),
-  })
-  .meta({ id: 'CustomerContact' });
+export const CustomerContact = f.object('CustomerContact', {
+  id: f.recordId(),
+  identifierType: identifierType().describe('The channel of the contact.'),
+  identifierValue: f.string(
+    'The identifier on the channel: a telephone number in E.164 for whatsapp and telefono, any other value as it was sent.',
+    '+5215512345678',
+  ),
+  displayName: f.nullableText(
+    'The name on the channel: the `contactName` of the latest conversation with the contact.',
+    'Ana',
+  ),
+  phoneNumber: f.nullableText('In E.164, for whatsapp and telefono.', '+5215512345678'),
+});
 export type CustomerContact = z.infer<typeof CustomerContact>;
 
-export const Customer = z
-  .object({
-    id: f.recordId(),
-    firstName: f.nullableText('The given name; null if unknown.', 'Ana'),
-    lastName: f.nullableText('The family name; null if unknown.', 'Peña'),
-    displayName: f.nullableText('First and last name joined; null for an anonymous lead.', 'Ana Peña'),
-    city: f.nullableText('The city where the person lives, as it was sent.', 'Ciudad de México'),
-    country: f.nullableText('The country where the person lives, as it was sent.', 'México'),
-    preferredLanguage: f.nullableText('The language to write in: es, pt or en.', 'es'),
-    summary: f.nullableText('What the agency should know about the person.'),
-    tags: f.field(z.array(z.string()), 'Labels of the agency. The list of customers has a filter for them.', [
-      'luna de miel',
-    ]),
-    contacts: z.array(CustomerContact).describe('The first is the primary contact.'),
-    createdAt: f.createdAt(),
-    updatedAt: f.updatedAt(),
-  })
-  .meta({ id: 'Customer' });
+export const Customer = f.object('Customer', {
+  id: f.recordId(),
+  firstName: f.nullableText('The given name; null if unknown.', 'Ana'),
+  lastName: f.nullableText('The family name; null if unknown.', 'Peña'),
+  displayName: f.nullableText('First and last name joined; null for an anonymous lead.', 'Ana Peña'),
+  city: f.nullableText('The city where the person lives, as it was sent.', 'Ciudad de México'),
+  country: f.nullableText('The country where the person lives, as it was sent.', 'México'),
+  preferredLanguage: f.nullableText('The language to write in: es, pt or en.', 'es'),
+  summary: f.nullableText('What the agency should know about the person.'),
+  tags: f.field(z.array(z.string()), 'Labels of the agency. The list of customers has a filter for them.', [
+    'luna de miel',
+  ]),
+  contacts: z.array(CustomerContact).describe('The first is the primary contact.'),
+  createdAt: f.createdAt(),
+  updatedAt: f.updatedAt(),
+});
 export type Customer = z.infer<typeof Customer>;
 
-export const ArchivedCustomer = z
-  .object({
-    id: f.recordId(),
-    archived: z.boolean().describe('Always true: the customer is archived.'),
-  })
-  .meta({ id: 'ArchivedCustomer' });
+export const ArchivedCustomer = f.object('ArchivedCustomer', {
+  id: f.recordId(),
+  archived: z.boolean().describe('Always true: the customer is archived.'),
+});
 export type ArchivedCustomer = z.infer<typeof ArchivedCustomer>;
 
 const IDENTIFIER = `The identifier on the channel; returned as it was sent, a telephone number in E.164.

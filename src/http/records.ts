@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../contract/errors.ts';
-import { dateTime, NULL_CLEARS, recordId, uuid } from '../contract/fields.ts';
+import { dateTime, NULL_CLEARS, object, recordId, uuid } from '../contract/fields.ts';
 
 /** What the routes of several resources say in the same words. */
 
@@ -26,12 +26,10 @@ export const CHANGES_ONLY = `${CHANGED}.`;
 export const REPLACES = 'Omitted fields take the default. Sending the same again changes nothing.';
 
 /** The response to a DELETE of the dashboard API. */
-export const ArchivedRecord = z
-  .object({
-    id: recordId(),
-    archivedAt: dateTime().describe('When the record was archived.'),
-  })
-  .meta({ id: 'ArchivedRecord' });
+export const ArchivedRecord = object('ArchivedRecord', {
+  id: recordId(),
+  archivedAt: dateTime().describe('When the record was archived.'),
+});
 
 /** For ids that the caller generates. Any other text is 400. */
 export const uuidParams = <const Name extends string>(...names: Name[]) =>

@@ -3,17 +3,15 @@ import * as f from '../contract/fields.ts';
 
 export const OrganizationParams = z.object({ organizationId: f.pathId('Id of the organization.') });
 
-export const Organization = z
-  .object({
-    id: f.id(),
-    name: z.string().meta({ examples: ['Viajes Andinos'] }),
-    createdAt: f.dateTime(),
-    closedAt: f.nullableDateTime('When it was closed; null while it is open.'),
-    purgeAt: f.nullableDateTime(
-      'Until then it can be reopened; then all its data is purged. Null while it is open.',
-    ),
-  })
-  .meta({ id: 'Organization' });
+export const Organization = f.object('Organization', {
+  id: f.id(),
+  name: z.string().meta({ examples: ['Viajes Andinos'] }),
+  createdAt: f.dateTime(),
+  closedAt: f.nullableDateTime('When it was closed; null while it is open.'),
+  purgeAt: f.nullableDateTime(
+    'Until then it can be reopened; then all its data is purged. Null while it is open.',
+  ),
+});
 export type Organization = z.infer<typeof Organization>;
 
 export const OrganizationList = f.page(Organization);
@@ -33,10 +31,8 @@ export const OrganizationUpdate = OrganizationCreate.partial().meta({
   examples: [{ name: 'Viajes Andinos y Cía' }],
 });
 
-export const ClosedOrganization = z
-  .object({
-    id: f.id(),
-    closedAt: f.dateTime().describe('When it was closed.'),
-    purgeAt: f.dateTime().describe('Until then it can be reopened; then all its data is purged.'),
-  })
-  .meta({ id: 'ClosedOrganization' });
+export const ClosedOrganization = f.object('ClosedOrganization', {
+  id: f.id(),
+  closedAt: f.dateTime().describe('When it was closed.'),
+  purgeAt: f.dateTime().describe('Until then it can be reopened; then all its data is purged.'),
+});

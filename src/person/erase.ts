@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { and, eq, getTableName, or, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { alias, type PgColumn, type PgTable } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
-import { dateTime, recordId } from '../contract/fields.ts';
+import { dateTime, object, recordId } from '../contract/fields.ts';
 import { customerColumns } from '../customers/repository.ts';
 import {
   channelMessages,
@@ -49,25 +49,21 @@ import {
 
 const count = (meaning: string) => z.int().describe(meaning);
 
-const ErasedCounts = z
-  .object({
-    contacts: count('Contacts of the customer.'),
-    conversations: count('Threads whose contact and contact name were erased.'),
-    messages: count('Messages whose content and sender were erased.'),
-    opportunities: count('Opportunities whose title, short reference and destination were erased.'),
-    quotes: count('Quotes whose title and destination were erased.'),
-    attachments: count('Attachments of quotes, with their files.'),
-  })
-  .meta({ id: 'ErasedCounts' });
+const ErasedCounts = object('ErasedCounts', {
+  contacts: count('Contacts of the customer.'),
+  conversations: count('Threads whose contact and contact name were erased.'),
+  messages: count('Messages whose content and sender were erased.'),
+  opportunities: count('Opportunities whose title, short reference and destination were erased.'),
+  quotes: count('Quotes whose title and destination were erased.'),
+  attachments: count('Attachments of quotes, with their files.'),
+});
 
-export const ErasedCustomer = z
-  .object({
-    id: recordId(),
-    erasedAt: dateTime().describe('When the content was first erased.'),
-    erased: ErasedCounts.describe('The number of erased records, by kind.'),
-    sameContacts,
-  })
-  .meta({ id: 'ErasedCustomer' });
+export const ErasedCustomer = object('ErasedCustomer', {
+  id: recordId(),
+  erasedAt: dateTime().describe('When the content was first erased.'),
+  erased: ErasedCounts.describe('The number of erased records, by kind.'),
+  sameContacts,
+});
 type ErasedCustomer = z.infer<typeof ErasedCustomer>;
 
 /** A person of 100,000 messages and 10,000 conversations takes some seconds. */

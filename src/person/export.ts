@@ -1,6 +1,6 @@
 import { and, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { dateTime } from '../contract/fields.ts';
+import { dateTime, object } from '../contract/fields.ts';
 import { conversationRecordView } from '../conversations/repository.ts';
 import { ConversationMessageRecord, ConversationRecord } from '../conversations/schema.ts';
 import { fromStores, messageRecordFields } from '../conversations/transcripts.repository.ts';
@@ -40,33 +40,29 @@ import {
 
 /** Everything known of a person, read page by page while it is sent. */
 
-export const CustomerExport = z
-  .object({
-    exportedAt: dateTime().describe('When the export began. Later writes may be in it.'),
-    customer: CustomerRecord,
-    mergedCustomers: z
-      .array(CustomerRecord)
-      .describe(
-        'The other records of the person: customers that were merged into this one, or that it became.',
-      ),
-    opportunities: z.array(OpportunityRecord),
-    quotes: z.array(
-      QuoteRecord.extend({ attachments: z.array(QuoteAttachment) }).meta({ id: 'ExportedQuote' }),
+export const CustomerExport = object('CustomerExport', {
+  exportedAt: dateTime().describe('When the export began. Later writes may be in it.'),
+  customer: CustomerRecord,
+  mergedCustomers: z
+    .array(CustomerRecord)
+    .describe(
+      'The other records of the person: customers that were merged into this one, or that it became.',
     ),
-    conversations: z
-      .array(
-        ConversationRecord.omit({ lastMessage: true })
-          .extend({
-            messages: z
-              .array(ConversationMessageRecord)
-              .describe('All messages of the thread, oldest first.'),
-          })
-          .meta({ id: 'ExportedConversation' }),
-      )
-      .describe('One for each thread, including every thread of a chain.'),
-    sameContacts,
-  })
-  .meta({ id: 'CustomerExport' });
+  opportunities: z.array(OpportunityRecord),
+  quotes: z.array(
+    QuoteRecord.extend({ attachments: z.array(QuoteAttachment) }).meta({ id: 'ExportedQuote' }),
+  ),
+  conversations: z
+    .array(
+      ConversationRecord.omit({ lastMessage: true })
+        .extend({
+          messages: z.array(ConversationMessageRecord).describe('All messages of the thread, oldest first.'),
+        })
+        .meta({ id: 'ExportedConversation' }),
+    )
+    .describe('One for each thread, including every thread of a chain.'),
+  sameContacts,
+});
 
 /** `after` is the last id of the page before; null for the first page. */
 type Page = Person & { after: string | null; limit: number };

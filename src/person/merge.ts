@@ -1,8 +1,8 @@
 import { and, eq, or, type SQL, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { invalid, validationFailed } from '../contract/errors.ts';
-import { uuid } from '../contract/fields.ts';
+import { object, uuid } from '../contract/fields.ts';
 import { keyOfContact, rejectTaken } from '../customers/contacts.repository.ts';
 import {
   customerColumns,
@@ -35,9 +35,9 @@ import {
 
 /** Two customers who are the same person become one. */
 
-export const CustomerMerge = z
-  .object({ from: uuid().describe('Id of the customer to merge into this one.') })
-  .meta({ id: 'CustomerMerge' });
+export const CustomerMerge = object('CustomerMerge', {
+  from: uuid().describe('Id of the customer to merge into this one.'),
+});
 
 /** A person of 10,000 conversations takes some seconds. */
 const TIMEOUT_MS = 60_000;

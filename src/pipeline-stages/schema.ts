@@ -1,16 +1,14 @@
 import { z } from 'zod';
 import * as f from '../contract/fields.ts';
 
-export const PipelineStage = z
-  .object({
-    id: f.id(),
-    key: z.string().meta({ examples: ['negotiation'] }),
-    name: z.string().meta({ examples: ['Negociación'] }),
-    position: z.int32().describe('Position in the pipeline, from left to right.'),
-    createdAt: f.createdAt(),
-    archivedAt: f.archivedAt(),
-  })
-  .meta({ id: 'PipelineStage' });
+export const PipelineStage = f.object('PipelineStage', {
+  id: f.id(),
+  key: z.string().meta({ examples: ['negotiation'] }),
+  name: z.string().meta({ examples: ['Negociación'] }),
+  position: z.int32().describe('Position in the pipeline, from left to right.'),
+  createdAt: f.createdAt(),
+  archivedAt: f.archivedAt(),
+});
 
 export const PipelineStagePut = z
   .object({

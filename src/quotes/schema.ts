@@ -4,31 +4,29 @@ import { AttachmentUpload } from '../files/multipart.ts';
 
 const quoteStatus = () => z.enum(['draft', 'published', 'disabled']);
 
-export const Quote = z
-  .object({
-    id: f.recordId(),
-    opportunityId: f.id().describe('The opportunity of the quote.'),
-    title: f.string('What the quote offers.', 'Patagonia en familia'),
-    status: quoteStatus().describe(
-      '`draft`: not finished; `published`: open to the customer; `disabled`: withdrawn.',
-    ),
-    destination: f.nullableText('The destination, as it was sent.', 'Bariloche'),
-    customerId: f.nullableId("The opportunity's customer; null if unknown."),
-    customerName: f.nullableText('The name of the customer, even if the customer is archived.', 'Ana Peña'),
-    price: f.nullableNumber('The total price, in `currency`; null if not set.', 3650),
-    currency: f.nullableText('The currency of the price, three characters.', 'USD'),
-    token: f.string(
-      'The token of the public quote link: part of the URL that the customer sees.',
-      '7hG2kQ9xZ4mN1pR8sT5vW3yB',
-    ),
-    openCount: f.field(z.int32(), 'How often the customer has opened the quote.', 2),
-    firstOpenedAt: f.nullableDateTime('When the customer first opened the quote; null if never.'),
-    lastOpenedAt: f.nullableDateTime('When the customer last opened the quote; null if never.'),
-    publishedAt: f.nullableDateTime('When the quote was first published; null if never.'),
-    createdAt: f.createdAt(),
-    updatedAt: f.updatedAt(),
-  })
-  .meta({ id: 'Quote' });
+export const Quote = f.object('Quote', {
+  id: f.recordId(),
+  opportunityId: f.id().describe('The opportunity of the quote.'),
+  title: f.string('What the quote offers.', 'Patagonia en familia'),
+  status: quoteStatus().describe(
+    '`draft`: not finished; `published`: open to the customer; `disabled`: withdrawn.',
+  ),
+  destination: f.nullableText('The destination, as it was sent.', 'Bariloche'),
+  customerId: f.nullableId("The opportunity's customer; null if unknown."),
+  customerName: f.nullableText('The name of the customer, even if the customer is archived.', 'Ana Peña'),
+  price: f.nullableNumber('The total price, in `currency`; null if not set.', 3650),
+  currency: f.nullableText('The currency of the price, three characters.', 'USD'),
+  token: f.string(
+    'The token of the public quote link: part of the URL that the customer sees.',
+    '7hG2kQ9xZ4mN1pR8sT5vW3yB',
+  ),
+  openCount: f.field(z.int32(), 'How often the customer has opened the quote.', 2),
+  firstOpenedAt: f.nullableDateTime('When the customer first opened the quote; null if never.'),
+  lastOpenedAt: f.nullableDateTime('When the customer last opened the quote; null if never.'),
+  publishedAt: f.nullableDateTime('When the quote was first published; null if never.'),
+  createdAt: f.createdAt(),
+  updatedAt: f.updatedAt(),
+});
 
 export const QuoteListQuery = z.object({
   ...f.changeQuery(),
@@ -39,25 +37,23 @@ export const QuoteListQuery = z.object({
   status: quoteStatus().optional().describe('Quotes in this status.'),
 });
 
-export const QuoteAttachment = z
-  .object({
-    id: f.recordId(),
-    fileName: f.string('The file name.', 'cotizacion.pdf'),
-    kind: f.string('The purpose of the file, such as itinerary. New values can appear.', 'itinerary'),
-    mimeType: f.string('The media type of the file.', 'application/pdf'),
-    sizeBytes: f.field(z.int().min(0), 'The size of the file in bytes.', 18432),
-    url: f.field(
-      z.url(),
-      'A signed, short-lived link. Download the file at once, and do not store the link.',
-      'https://api.example.com/files/AZ4t7pKx',
-    ),
-  })
-  .meta({ id: 'QuoteAttachment' });
+export const QuoteAttachment = f.object('QuoteAttachment', {
+  id: f.recordId(),
+  fileName: f.string('The file name.', 'cotizacion.pdf'),
+  kind: f.string('The purpose of the file, such as itinerary. New values can appear.', 'itinerary'),
+  mimeType: f.string('The media type of the file.', 'application/pdf'),
+  sizeBytes: f.field(z.int().min(0), 'The size of the file in bytes.', 18432),
+  url: f.field(
+    z.url(),
+    'A signed, short-lived link. Download the file at once, and do not store the link.',
+    'https://api.example.com/files/AZ4t7pKx',
+  ),
+});
 export type QuoteAttachment = z.infer<typeof QuoteAttachment>;
 
-export const QuoteAttachmentList = z
-  .object({ data: z.array(QuoteAttachment).describe('All files of the quote, without pages.') })
-  .meta({ id: 'QuoteAttachmentList' });
+export const QuoteAttachmentList = f.object('QuoteAttachmentList', {
+  data: z.array(QuoteAttachment).describe('All files of the quote, without pages.'),
+});
 
 export const QuoteParams = z.object({ quoteId: f.pathId('Id of the quote.') });
 
@@ -144,7 +140,8 @@ export const QuoteOpen = f.optionalBody(
     .meta({ id: 'QuoteOpen', examples: [{ openedAt: '2026-11-21T08:25:00.000Z' }] }),
 );
 
-export const DeletedQuoteAttachment = z
-  .object({ id: f.id(), deletedAt: f.dateTime() })
-  .meta({ id: 'DeletedQuoteAttachment' });
+export const DeletedQuoteAttachment = f.object('DeletedQuoteAttachment', {
+  id: f.id(),
+  deletedAt: f.dateTime(),
+});
 export type DeletedQuoteAttachment = z.infer<typeof DeletedQuoteAttachment>;

@@ -2,21 +2,19 @@ import { z } from 'zod';
 import { EMAIL_RULE, isEmailAddress } from '../../rules/contact-key.ts';
 import * as f from '../contract/fields.ts';
 
-export const TeamMember = z
-  .object({
-    id: f.id().describe('Opaque, immutable identifier. `sellerMemberId` of an opportunity refers to it.'),
-    userId: f.string('The id of the user account of the member.', 'usr_1042'),
-    name: f.string('First and last name.', 'Lucía Romero'),
-    email: f.string('The email address at work.', 'lucia@example.com'),
-    roles: f.field(z.array(z.string()), 'One base role and optional additional roles.', ['owner']),
-    isAssignable: z
-      .boolean()
-      .describe('Whether the member takes part in automatic assignment of opportunities.'),
-    createdAt: f
-      .dateTime()
-      .describe('When the record of the member was created. The list has this order, oldest first.'),
-  })
-  .meta({ id: 'TeamMember' });
+export const TeamMember = f.object('TeamMember', {
+  id: f.id().describe('Opaque, immutable identifier. `sellerMemberId` of an opportunity refers to it.'),
+  userId: f.string('The id of the user account of the member.', 'usr_1042'),
+  name: f.string('First and last name.', 'Lucía Romero'),
+  email: f.string('The email address at work.', 'lucia@example.com'),
+  roles: f.field(z.array(z.string()), 'One base role and optional additional roles.', ['owner']),
+  isAssignable: z
+    .boolean()
+    .describe('Whether the member takes part in automatic assignment of opportunities.'),
+  createdAt: f
+    .dateTime()
+    .describe('When the record of the member was created. The list has this order, oldest first.'),
+});
 
 export const TeamMemberListQuery = z.object(f.recordQuery());
 
