@@ -1,30 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../contract/errors.ts';
-import { type ResourceName, resourceNames } from '../contract/resources.ts';
-import { type Database, type OrganizationScope, scopeTo } from '../db/index.ts';
+import { resourceNames } from '../contract/resources.ts';
+import { type Database, scopeTo } from '../db/index.ts';
 import { callerOf } from '../http/caller.ts';
 import { presentedKey } from '../http/credentials.ts';
 import { beforeWrites } from '../http/error-handler.ts';
+import type { Needs } from '../http/request.ts';
 import { isWellFormedKey } from './api-key.ts';
 import type { KeyCache } from './cache.ts';
 import type { KnownKey } from './repository.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Undefined before authentication, and outside of /v1 and /mcp. */
-    apiKey: KnownKey | undefined;
-    /** The organization of the key or, on dashboard routes, of the path. */
-    scope: OrganizationScope;
-  }
-  interface FastifyContextConfig extends Needs {}
-}
-
-/** What a route of /v1 needs of a key. */
-export type Needs = {
-  /** `create` is allowed to keys with this access, and to those that write. */
-  access?: 'read' | 'create' | 'write';
-  resource?: ResourceName;
-};
 
 const ACCESS_ERRORS = { read: 'KEY_READ_ONLY', create: 'KEY_CREATE_ONLY' } as const;
 

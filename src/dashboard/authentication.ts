@@ -4,13 +4,6 @@ import type { FastifyInstance } from 'fastify';
 import { ApiError, invalid } from '../contract/errors.ts';
 import { presentedToken } from '../http/credentials.ts';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Who of the agency acts, as the dashboard names them in `X-Actor`: for the log line of the request. */
-    actor?: string;
-  }
-}
-
 const MAX_ACTOR_LENGTH = 64;
 
 const CLOSED = new ApiError('SERVICE_UNAVAILABLE', 'closed');

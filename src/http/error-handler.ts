@@ -7,7 +7,6 @@ import {
   invalid,
   OutcomeUnknown,
   Rejection,
-  type RejectionReason,
   serviceUnavailable,
   validationFailed,
 } from '../contract/errors.ts';
@@ -15,13 +14,6 @@ import { isCertainlyUndone, isDatabaseError, isSafeToRepeat, isTimeout, isTooLar
 import { commonHeaders, JSON_TYPE } from './headers.ts';
 import { countInLog, logFields } from './logging.ts';
 import { fieldErrorsOf, ValidationError } from './validation.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    rejected: RejectionReason | undefined;
-    timedOut: boolean;
-  }
-}
 
 /** Returns nothing, because Fastify would await a returned reply. */
 function sendError(reply: FastifyReply, error: ApiError): void {

@@ -1,11 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    credential?: true;
-  }
-}
-
 export const commonHeaders = (requestId: string): Record<string, string> => ({
   'x-request-id': requestId,
   'x-content-type-options': 'nosniff',

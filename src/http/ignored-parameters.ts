@@ -3,13 +3,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type FieldError, validationFailed } from '../contract/errors.ts';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The errors of unknown names; empty without `Prefer: handling=strict`. */
-    strictErrors: FieldError[];
-  }
-}
-
 const MAX_NAMES = 20;
 const MAX_NAME_LENGTH = 100;
 const STRICT = /(?:^|[,;\s])handling\s*=\s*"?strict"?(?:$|[,;\s])/i;

@@ -1,13 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type ApiError, invalid } from '../contract/errors.ts';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The JSON body before validation, which drops unknown names. */
-    sentBody: unknown;
-  }
-}
-
 /** Our schemas nest 4 levels; unknown names, which are ignored, may nest deeper. */
 const MAX_DEPTH = 32;
 /** Names, objects and lists. The largest valid body, 500 messages, has 8,000. */

@@ -2,12 +2,6 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify
 import pino from 'pino';
 import { isId, type OrganizationScope, sqlState, violatedConstraint } from '../db/index.ts';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    databaseMilliseconds: number;
-  }
-}
-
 /** Without the message of a data error (SQLSTATE 22, 23), which quotes data of a customer. */
 function serializeError(error: Error): Record<string, unknown> {
   const state = sqlState(error);

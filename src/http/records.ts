@@ -1,15 +1,7 @@
 import { z } from 'zod';
-import type { ErrorCode } from '../contract/errors.ts';
 import { dateTime, NULL_CLEARS, object, recordId, uuid } from '../contract/fields.ts';
 
 /** What the routes of several resources say in the same words. */
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The codes that only this operation can return. The document adds the codes of its class. */
-    errorCodes?: readonly ErrorCode[];
-  }
-}
 
 export const json = (schema: z.ZodType, description: string): object => ({
   description,

@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { accessError, type Needs } from '../api-keys/authentication.ts';
+import { accessError } from '../api-keys/authentication.ts';
 import { ApiError, errorBody } from '../contract/errors.ts';
 import { presentedKey } from '../http/credentials.ts';
 import { COUNTED_ALREADY, isCounted } from '../http/rate-limit.ts';
+import type { Needs } from '../http/request.ts';
 import { shared } from '../shared.ts';
 import { type ApiDocument, type OperationTool, renamePaths, toolsOf } from './tools.ts';
 
