@@ -55,8 +55,8 @@ const list = (parts: SQL[]): SQL => sql.join(parts, sql`, `);
 /** Whether there is a visible record, and for each rule whether it is broken. */
 type Verdict = { is_visible: boolean } & Record<string, boolean>;
 
-/** The second attempt finds a record that another request was creating. */
-const ATTEMPTS = 2;
+/** One can meet a unique value of another request, and one the record that another request was creating. */
+const ATTEMPTS = 3;
 
 /**
  * `put` creates or replaces a record in one statement, `lock` locks it for a PATCH. Both lock in the order of src/db/README.md, and
@@ -203,10 +203,12 @@ export function definePut<T, Name extends string>(
     async put(scope: OrganizationScope, id: string, values: Input, input = values): Promise<Put<T>> {
       const { db, organizationId } = scope;
       const bound = { ...rowValues(columns, values), ...sentValues(input), organizationId, id };
+      let isTaken = db.isTransaction;
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
         const [row] = await db.write(putStatement, bound).catch((error) => {
           if (!options.taken || !isUniqueViolation(error)) throw error;
-          if (attempt === ATTEMPTS || db.isTransaction) throw options.taken(input);
+          if (isTaken) throw options.taken(input);
+          isTaken = true;
           return [];
         });
         if (row) rejectBroken(row);
