@@ -57,6 +57,9 @@ export function damageOf(cell: string): string | undefined {
 export const csvLine = (cells: readonly string[], delimiter: string): string =>
   `${cells.map((cell) => (/[,;\t|"\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(delimiter)}\r\n`;
 
+/** A path in a command to copy. Browsers name a second download `leads (1).csv`. */
+export const quoted = (path: string): string => (/^[\w./\\:-]+$/.test(path) ? path : `"${path}"`);
+
 /** Text for a terminal, without characters that move its cursor or reverse the direction of writing. */
 export const printable = (text: string): string =>
   text.replaceAll(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu, ' ');

@@ -6,6 +6,7 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ConversationMessage, CrmError, type QuoteAttachment } from '../../client/src/index.ts';
+import { quoted } from './cells.ts';
 import { CommandError, type Context } from './context.ts';
 import { type Exportable, exportable, exportList } from './export.ts';
 import { inOrder } from './in-order.ts';
@@ -338,10 +339,12 @@ export async function exportAll(context: Context, options: ExportAllOptions): Pr
   } catch (error) {
     const { message, exitCode = 1 } = error as { message: string; exitCode?: number };
     const isUnfinished = (await readdir(folder)).includes(STATE);
-    const goOn = isUnfinished ? `\nTo continue: crm export --all -o ${folder} --resume` : '';
+    const goOn = isUnfinished ? `\nTo continue: crm export --all -o ${quoted(folder)} --resume` : '';
     throw new CommandError(`${message}${goOn}`, exitCode);
   }
   await rm(join(folder, STATE));
-  errors.write(`${folder} has the complete export. To verify it: cd ${folder} && sha256sum -c ${SUMS}\n`);
+  errors.write(
+    `${folder} has the complete export. To verify it: cd ${quoted(folder)} && sha256sum -c ${SUMS}\n`,
+  );
   return counts.missingFiles ?? 0;
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { CountryCode } from 'libphonenumber-js/max';
 import { type CatalogProductCreate, CrmError, type CustomerCreate } from '../../client/src/index.ts';
 import { differences, hasVariants, productsByCode } from './catalog.ts';
-import { printable } from './cells.ts';
+import { printable, quoted } from './cells.ts';
 import { type Body, RowError, type SkippedCell, withSafeStatus } from './columns.ts';
 import { CommandError, type Context, isRejection } from './context.ts';
 import type { Importable } from './document.ts';
@@ -266,7 +266,7 @@ export async function importFile(
     await save();
     progress.end('Stopped');
     const { message, exitCode = 1 } = error as { message: string; exitCode?: number };
-    const hint = check ? '' : `\nTo continue: crm import ${resource} ${path} --resume`;
+    const hint = check ? '' : `\nTo continue: crm import ${resource} ${quoted(path)} --resume`;
     throw new CommandError(`${message}${hint}`, exitCode);
   } finally {
     await rejections.close();
@@ -289,7 +289,7 @@ export async function importFile(
     errors.write(`Rejected rows, with the reasons: ${rejections.path} (${thousands(counts.rejected)}).\n`);
   if (skipped > 0)
     errors.write(
-      `Skipped cells, with the reasons: ${rejections.path} (${thousands(skipped)} rows). Correct them, then: crm ${resource === 'products' ? 'sync' : 'import --update=fill'} ${resource} ${rejections.path}\n`,
+      `Skipped cells, with the reasons: ${rejections.path} (${thousands(skipped)} rows). Correct them, then: crm ${resource === 'products' ? 'sync' : 'import --update=fill'} ${resource} ${quoted(rejections.path)}\n`,
     );
   return counts.rejected + skipped;
 }

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
-import { DELIMITERS, fromCell } from './cells.ts';
+import { DELIMITERS, fromCell, quoted } from './cells.ts';
 import { CommandError } from './context.ts';
 
 /** The file of an import: CSV of any spreadsheet, or one JSON object a line. */
@@ -113,7 +113,7 @@ export async function inspect(
   if (found.isDirectory()) throw new CommandError(`${path} is a folder, not a file.`);
   if (/\.json$/i.test(path))
     throw new CommandError(
-      `${path}: JSON must have one object per line (.ndjson). To convert the file: jq -c '.[]' ${path} > ${path.replace(/json$/i, 'ndjson')}`,
+      `${path}: JSON must have one object per line (.ndjson). To convert the file: jq -c '.[]' ${quoted(path)} > ${quoted(path.replace(/json$/i, 'ndjson'))}`,
     );
   const hash = createHash('sha256');
   const strict = new TextDecoder('utf-8', { fatal: true });

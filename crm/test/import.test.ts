@@ -194,12 +194,12 @@ Max,,,ANA@example.com,,,`;
     ['customers', 'contacts.web,firstName,preferredLanguage\nuno,Ana,', 'Quechua', 'es'],
   ])('of %s names the command that corrects a skipped value', async (list, row, wrong, right) => {
     const agency = await service.agency();
-    const [path, rejected] = [file('skips.csv'), file('skips.rejected.csv')];
+    const [path, rejected] = [file('skips (1).csv'), file('skips (1).rejected.csv')];
     await writeFile(path, `${row}${wrong}\n`);
     const { stderr } = await crm(['import', basename(list), path, '--yes'], at(agency));
     await writeFile(rejected, (await readFile(rejected, 'utf8')).replace(/\w+\s*$/, right));
-    const [, command = ''] = /, then: crm (.*)/.exec(stderr) ?? [];
-    await crm([...command.split(' '), '--yes'], at(agency));
+    const words = /, then: crm (.*)/.exec(stderr)?.[1]?.match(/"[^"]+"|\S+/g) ?? [];
+    await crm([...words.map((word) => word.replaceAll('"', '')), '--yes'], at(agency));
     expect(Object.values((await agency.get(`/v1/${list}`)).body.data[0])).toContain(right);
   });
 
