@@ -37,19 +37,6 @@ import { ApiKey, ApiKeyCreate, ApiKeyListQuery, type ApiKeyRotate, ApiKeyUpdate 
 
 const keyView = { ...issuedKeys, fields: fieldsOf(ApiKey, apiKeys, {}) };
 
-export type KnownKey = {
-  id: string;
-  organizationId: OrganizationId;
-  access: ApiKey['access'];
-  /** null: all. */
-  resources: readonly string[] | null;
-  requestsPerMinute: number | null;
-  /** Milliseconds that the key still lives. */
-  lifetime: number;
-  /** Whether `last_used_at` is older than a minute. */
-  isUsageDue: boolean;
-};
-
 const isActive = and(
   isNull(apiKeys.revokedAt),
   or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`)),
@@ -68,6 +55,7 @@ const findStatement = prepared('api_keys.find', ($: Params<{ hash: string }>) =>
         access: sql<ApiKey['access']>`${apiKeys.access}`,
         resources: apiKeys.resources,
         requestsPerMinute: apiKeys.requestsPerMinute,
+        // Milliseconds that the key still lives.
         lifetime: sql<number>`coalesce(extract(epoch from ${apiKeys.expiresAt} - now()) * 1000, 'infinity')::float8`,
         isUsageDue,
       }),
@@ -78,10 +66,11 @@ const findStatement = prepared('api_keys.find', ($: Params<{ hash: string }>) =>
 );
 
 /** The active key of an open organization. */
-export async function findKey(db: Queries, hash: string): Promise<KnownKey | undefined> {
+export async function findKey(db: Queries, hash: string) {
   const [key] = await db.read(findStatement, { hash: `\\x${hash}` });
   return key;
 }
+export type KnownKey = NonNullable<Awaited<ReturnType<typeof findKey>>>;
 
 export const listApiKeys = defineList('api_keys.list', keyView, {
   query: ApiKeyListQuery,

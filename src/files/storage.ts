@@ -5,7 +5,6 @@ import type { Readable } from 'node:stream';
 import { serviceUnavailable } from '../contract/errors.ts';
 import { UUID } from '../contract/fields.ts';
 import { isId } from '../db/index.ts';
-import type { LinkedFile } from './links.ts';
 
 /** Stores the bytes of attachments. Keys are `organizationId/attachmentId`. */
 export type FileStorage = {
@@ -19,23 +18,20 @@ export type FileStorage = {
   list: (organizationId?: string) => AsyncIterable<StoredEntry>;
 };
 
-export type StoredEntry = {
-  key: string;
-  modifiedAt: Date;
-  file: LinkedFile | undefined;
-};
-
 export const storageKey = (organizationId: string, attachmentId: string): string =>
   `${organizationId}/${attachmentId}`;
 
 const KEY = new RegExp(`^(${UUID})/(${UUID})(\\.${UUID}\\.partial)?$`);
 
-export function storedEntry(key: string, modifiedAt: Date): StoredEntry | undefined {
+export function storedEntry(key: string, modifiedAt: Date) {
   // Ids are in lower case; on most file systems and in S3, upper case is another file.
   const [, organizationId, attachmentId, partial] = (key === key.toLowerCase() && KEY.exec(key)) || [];
   if (organizationId === undefined || attachmentId === undefined) return undefined;
   return { key, modifiedAt, file: partial === undefined ? { organizationId, attachmentId } : undefined };
 }
+
+/** `file` is undefined for an upload that was not completed. */
+export type StoredEntry = NonNullable<ReturnType<typeof storedEntry>>;
 
 /** Runs `work`, which reads the stream. Throws an error of the stream unchanged; any other error becomes a 503. */
 export async function storing(content: Readable, work: () => Promise<unknown>): Promise<void> {
