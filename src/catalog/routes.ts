@@ -1,6 +1,5 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
-import type { Get, List } from '../db/index.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { IDEMPOTENT, idempotent } from '../http/idempotency.ts';
 import { CHANGES, json } from '../http/records.ts';
@@ -8,7 +7,6 @@ import {
   archiveCatalogProduct,
   createCatalogProduct,
   listCatalogProducts,
-  type ProductStatements,
   productStatements,
   updateCatalogProduct,
 } from './repository.ts';
@@ -18,27 +16,11 @@ import {
   CatalogProductCreate,
   CatalogProductListQuery,
   CatalogProductParams,
-  type CatalogProductRecord,
-  type CatalogProductRecordCreate,
-  type CatalogProductRecordListQuery,
-  type CatalogProductRecordUpdate,
   CatalogProductUpdate,
 } from './schema.ts';
 
 /** What an API shows and takes of a product, and the statements that return it. */
-export type CatalogView = {
-  product: typeof CatalogProduct | typeof CatalogProductRecord;
-  query: typeof CatalogProductListQuery | typeof CatalogProductRecordListQuery;
-  create: typeof CatalogProductCreate | typeof CatalogProductRecordCreate;
-  update: typeof CatalogProductUpdate | typeof CatalogProductRecordUpdate;
-  /** What the update says of variants. */
-  variants: string;
-  list: List<CatalogView['query']>;
-  get: Get<unknown>;
-  statements: ProductStatements;
-};
-
-export const publicCatalog: CatalogView = {
+export const publicCatalog = {
   product: CatalogProduct,
   query: CatalogProductListQuery,
   create: CatalogProductCreate,
@@ -49,6 +31,7 @@ export const publicCatalog: CatalogView = {
   get: productStatements.get,
   statements: productStatements,
 };
+export type CatalogView = typeof publicCatalog;
 
 export const catalogRoutes: FastifyPluginAsyncZod<CatalogView> = async (app, view) => {
   const { product, statements } = view;

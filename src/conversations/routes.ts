@@ -1,31 +1,18 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
-import type { List } from '../db/index.ts';
 import { json } from '../http/records.ts';
 import { listConversations } from './repository.ts';
 import {
   Conversation,
   ConversationListQuery,
   ConversationParams,
-  type ConversationRecord,
-  type ConversationRecordListQuery,
   ConversationTranscript,
   ConversationTranscriptQuery,
-  type ConversationTranscriptRecord,
 } from './schema.ts';
 import { getTranscript } from './transcripts.repository.ts';
 
 /** What an API shows of a conversation and its transcript, and the functions for it. */
-export type ConversationView = {
-  params: typeof ConversationParams;
-  conversation: typeof Conversation | typeof ConversationRecord;
-  query: typeof ConversationListQuery | typeof ConversationRecordListQuery;
-  transcript: typeof ConversationTranscript | typeof ConversationTranscriptRecord;
-  list: List<ConversationView['query']>;
-  getTranscript: typeof getTranscript;
-};
-
-export const publicConversations: ConversationView = {
+export const publicConversations = {
   params: ConversationParams,
   conversation: Conversation,
   query: ConversationListQuery,
@@ -33,6 +20,7 @@ export const publicConversations: ConversationView = {
   list: listConversations,
   getTranscript,
 };
+export type ConversationView = typeof publicConversations;
 
 export const conversationRoutes: FastifyPluginAsyncZod<ConversationView> = async (app, view) => {
   app.get(

@@ -1,13 +1,12 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
-import { type Get, type Json, type List, parseJson, toJson } from '../db/index.ts';
+import { type Json, parseJson, toJson } from '../db/index.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { IDEMPOTENT, idempotent } from '../http/idempotency.ts';
 import { CHANGES, json } from '../http/records.ts';
 import { keyOfContact } from './contacts.repository.ts';
 import {
   archiveCustomer,
-  type CustomerStatements,
   createCustomer,
   customerStatements,
   listCustomers,
@@ -20,27 +19,18 @@ import {
   CustomerCreate,
   CustomerListQuery,
   CustomerParams,
-  type CustomerRecord,
-  type CustomerRecordListQuery,
   CustomerUpdate,
 } from './schema.ts';
 
 /** What an API shows of a customer, and the statements that return it. */
-export type CustomerView = {
-  customer: typeof Customer | typeof CustomerRecord;
-  query: typeof CustomerListQuery | typeof CustomerRecordListQuery;
-  list: List<CustomerView['query']>;
-  get: Get<Customer>;
-  statements: CustomerStatements;
-};
-
-export const publicCustomers: CustomerView = {
+export const publicCustomers = {
   customer: Customer,
   query: CustomerListQuery,
   list: listCustomers,
   get: customerStatements.get,
   statements: customerStatements,
 };
+export type CustomerView = typeof publicCustomers;
 
 /** Whoever steals a website's key must not learn what others know about the owner of a number: only what was sent. */
 function asSent(created: Json<Customer>, sent: CustomerCreate): Json<Customer> {

@@ -1,32 +1,18 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
-import type { Get, List } from '../db/index.ts';
 import { json } from '../http/records.ts';
 import { getOpportunity, listOpportunities } from './repository.ts';
-import {
-  Opportunity,
-  OpportunityListQuery,
-  OpportunityParams,
-  type OpportunityRecord,
-  type OpportunityRecordListQuery,
-} from './schema.ts';
+import { Opportunity, OpportunityListQuery, OpportunityParams } from './schema.ts';
 
 /** What an API shows of an opportunity, and the functions for it. */
-export type OpportunityView = {
-  params: typeof OpportunityParams;
-  opportunity: typeof Opportunity | typeof OpportunityRecord;
-  query: typeof OpportunityListQuery | typeof OpportunityRecordListQuery;
-  list: List<OpportunityView['query']>;
-  get: Get<unknown>;
-};
-
-export const publicOpportunities: OpportunityView = {
+export const publicOpportunities = {
   params: OpportunityParams,
   opportunity: Opportunity,
   query: OpportunityListQuery,
   list: listOpportunities,
   get: getOpportunity,
 };
+export type OpportunityView = typeof publicOpportunities;
 
 export const opportunityRoutes: FastifyPluginAsyncZod<OpportunityView> = async (app, view) => {
   app.get(

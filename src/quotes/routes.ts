@@ -1,33 +1,20 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
-import { type List, toJson } from '../db/index.ts';
+import { toJson } from '../db/index.ts';
 import type { FileLinks } from '../files/links.ts';
 import { json } from '../http/records.ts';
 import { listAttachments } from './attachments.repository.ts';
 import { listQuotes } from './repository.ts';
-import {
-  Quote,
-  QuoteAttachmentList,
-  QuoteListQuery,
-  QuoteParams,
-  type QuoteRecord,
-  type QuoteRecordListQuery,
-} from './schema.ts';
+import { Quote, QuoteAttachmentList, QuoteListQuery, QuoteParams } from './schema.ts';
 
 /** What an API shows of a quote, and the functions for it. */
-export type QuoteView = {
-  params: typeof QuoteParams;
-  quote: typeof Quote | typeof QuoteRecord;
-  query: typeof QuoteListQuery | typeof QuoteRecordListQuery;
-  list: List<QuoteView['query']>;
-};
-
-export const publicQuotes: QuoteView = {
+export const publicQuotes = {
   params: QuoteParams,
   quote: Quote,
   query: QuoteListQuery,
   list: listQuotes,
 };
+export type QuoteView = typeof publicQuotes;
 
 export const quoteRoutes: FastifyPluginAsyncZod<QuoteView & { links: FileLinks }> = async (app, view) => {
   app.get(

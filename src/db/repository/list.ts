@@ -21,11 +21,6 @@ export const newestFirst = ({ id }: TenantTable, column: PgColumn): SQL =>
 
 export const oldestFirst = ({ id }: TenantTable, column: PgColumn): SQL => sql`${column}, ${id}`;
 
-export type List<Query extends z.ZodType> = (
-  scope: OrganizationScope,
-  query: z.output<Query>,
-) => Promise<Json<Page<unknown>>>;
-
 type Parameter<Query extends z.ZodObject> = Exclude<keyof z.infer<Query>, 'limit' | 'offset' | 'archived'>;
 
 export type ListOptions<Query extends z.ZodObject> = {
