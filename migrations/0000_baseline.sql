@@ -291,7 +291,7 @@ begin
       stored := old.contacts -> (array_position(old.contact_keys, sent) - 1);
       if stored ->> 'id' <> new.contacts -> place ->> 'id' then
         new.contacts := public.name_contact(new.contacts, place, stored -> 'id', stored -> 'displayName');
-      elsif is_restored or sent = any (spoken) then
+      elsif is_restored or sent = any (spoken) or stored is null and new.contacts -> place ->> 'displayName' is not null then
         select contact_name into latest from public.conversations
         where organization_id = organization and contact_key = substr(sent, strpos(sent, ' ') + 1)
           and channel = split_part(sent, ' ', 1) and contact_name is not null

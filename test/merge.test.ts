@@ -119,7 +119,11 @@ test('an archived twin is merged: contacts that the survivor has are left out, o
   const offer = await quote(agency, { opportunityId: lost.id });
   await dashboard.of(agency).delete(`/quotes/${offer.id}`);
   await dashboard.of(agency).delete(`/opportunities/${lost.id}`);
+  const { id: customerId } = await customer(agency);
+  const named = { channel: 'web', contact: 'own', contactName: 'Ana', customerId };
+  const { id } = await conversation(agency, named);
   await agency.delete(`/v1/customers/${twin.id}`);
+  await dashboard.of(agency).patch(`/conversations/${id}`, { contact: 'another' });
   const into = await customer(agency, { contacts: [web('shared')] });
   const third = await customer(agency, { contacts: [web('own')] });
   const before = await dashboard.stored(agency);
@@ -129,7 +133,7 @@ test('an archived twin is merged: contacts that the survivor has are left out, o
   expect(await dashboard.stored(agency)).toEqual(before);
   await agency.patch(`/v1/customers/${third.id}`, { contacts: [web('other')] });
   const merged = await merge(agency, into, twin);
-  const contacts = [into.contacts[0], { id: twin.contacts[0].id }];
+  const contacts = [into.contacts[0], { id: twin.contacts[0].id, displayName: null }];
   expect(merged.body).toMatchObject({ summary: 'gemela', contacts });
   const { opportunities, quotes } = await dashboard.stored(agency);
   const tied = [opportunities, quotes].flat().map((row) => row as { id: string; customer_id: string });
