@@ -97,7 +97,7 @@ const positionStatement = prepared(
     from threads left join (${fromStores(
       messageFields,
       ({ id, conversationId }) =>
-        sql`${id} = ${$.messageId} and ${conversationId} in (select threads.id from threads)`,
+        sql`${id} = ${$.messageId} and ${conversationId} = any(array(select threads.id from threads))`,
     )}) message on true
     order by message.created_at desc nulls last, message.arrival desc limit 1`,
 );
