@@ -72,20 +72,27 @@ describe('the statements of a transaction', () => {
     db = ownPool(service, { poolSize: 1 });
     own = db.for('an organization');
   });
-  test.each(['one after another', 'at once'])('that are sent %s are all applied, or none', async (how) => {
-    const insert = (ids: number[]) =>
-      own.transaction(async ({ write }) => {
-        if (how === 'at once') await Promise.all(ids.map((id) => write(INSERT, { id })));
-        else for (const id of ids) await write(INSERT, { id });
-      });
-    for (const id of [10, 20]) {
-      const failed = insert([id, id + 1, id, id + 2]);
-      await expect(failed).rejects.toMatchObject({ code: '23505', constraint: 'counters_pkey' });
-      expect(await values()).toHaveLength(id / 5);
-      await insert([id, id + 1]);
-    }
-    expect(await values()).toHaveLength(6);
-  });
+  test.each(['one after another', 'at once', 'without waiting'])(
+    'that are sent %s are all applied, or none',
+    async (how) => {
+      const insert = (ids: number[]) =>
+        own.transaction(async ({ write }) => {
+          if (how === 'at once') await Promise.all(ids.map((id) => write(INSERT, { id })));
+          else
+            for (const id of ids) {
+              const written = write(INSERT, { id });
+              if (how !== 'without waiting') await written;
+            }
+        });
+      for (const id of [10, 20]) {
+        const failed = insert([id, id + 1, id, id + 2]);
+        await expect(failed).rejects.toMatchObject({ code: '23505', constraint: 'counters_pkey' });
+        expect(await values()).toHaveLength(id / 5);
+        await insert([id, id + 1]);
+      }
+      expect(await values()).toHaveLength(6);
+    },
+  );
 
   test('that are sent at once run in the order of the calls, a read after a write too', async () => {
     const [, [row]] = await own.transaction(({ write, read }) =>
@@ -98,6 +105,7 @@ describe('the statements of a transaction', () => {
     const failed = own.transaction((outer) =>
       outer.transaction(async ({ write }) => {
         await write(INSERT, { id: 3 });
+        void write(INSERT, { id: 3 });
         throw new Error('given up');
       }),
     );
