@@ -95,17 +95,18 @@ const misplaced = (store: StoreName, messages: readonly Message[], pathOf: PathO
       })),
   );
 
-const columnNames = Object.fromEntries(
-  Object.entries({
-    ...columnsOf(ConversationMessageImport.omit({ delivery: true }), whatsappMessages),
-    ...stores.whatsapp.delivery,
-    ...stores.others.delivery,
-  }).map(([field, { name }]) => [field, name]),
-);
+const written: Columns = {
+  ...columnsOf(ConversationMessageImport.omit({ delivery: true }), whatsappMessages),
+  ...stores.whatsapp.delivery,
+  ...stores.others.delivery,
+};
 
 const toRow = ({ delivery, ...message }: Message): object =>
   Object.fromEntries(
-    Object.entries({ ...message, ...delivery }).map(([field, value]) => [columnNames[field] ?? field, value]),
+    Object.entries({ ...message, ...delivery }).map(([field, value]) => [
+      written[field]?.name ?? field,
+      value,
+    ]),
   );
 
 type Writing = { organizationId: string; conversationId: string; messages: string; stores: StoreName[] };
@@ -221,7 +222,8 @@ export const updateMessage = (
   });
 
 type Reported = { organizationId: string; providerMessageId: string };
-type Report = Reported & { status: string; statusAt: string | null };
+/** pg sends undefined as null. */
+type Report = Reported & { status: string; statusAt: string | undefined };
 
 /** The messages with this provider id, locked in the order of an import. */
 const reported = ($: Params<Reported>): SQL => sql`
@@ -277,11 +279,6 @@ export async function reportDelivery(
 ): Promise<Json<ConversationMessageRecord>> {
   const { db, organizationId } = scope;
   if (status !== undefined && name().safeParse(providerMessageId).success)
-    await db.write(reportStatement, {
-      organizationId,
-      providerMessageId,
-      status,
-      statusAt: statusAt ?? null,
-    });
+    await db.write(reportStatement, { organizationId, providerMessageId, status, statusAt });
   return lockReported(scope, providerMessageId);
 }

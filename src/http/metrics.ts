@@ -33,28 +33,25 @@ export function createMetrics(db: Database, dataDir = '.') {
   const removed = counter('jobs_removed_total', 'What the jobs removed.', 'kind');
   const failedJobs = counter('failed_jobs_total', 'Runs of a job that failed; the log says why.');
 
-  const read = (name: string, help: string, value: () => number) =>
+  const read = (name: string, help: string, value: () => number | Promise<number>) =>
     new Gauge({
       name,
       help,
       registers,
-      collect() {
-        this.set(value());
+      async collect() {
+        this.set(await value());
       },
     });
   read('database_connections_in_use', 'Pool connections in use.', () => db.stats().total - db.stats().idle);
   read('database_connections_idle', 'Idle pool connections.', () => db.stats().idle);
   read('database_requests_waiting', 'Reads and writes that wait for a connection.', () => db.stats().waiting);
 
-  new Gauge({
-    name: 'data_dir_free_bytes',
-    help: 'Free bytes on the disk of DATA_DIR.',
-    registers,
-    async collect() {
-      const { bavail, bsize } = await statfs(dataDir).catch(() => ({ bavail: Number.NaN, bsize: 1 }));
-      this.set(bavail * bsize);
-    },
-  });
+  read('data_dir_free_bytes', 'Free bytes on the disk of DATA_DIR.', () =>
+    statfs(dataDir).then(
+      ({ bavail, bsize }) => bavail * bsize,
+      () => Number.NaN,
+    ),
+  );
 
   const clock = new Gauge({
     name: 'database_clock_difference_seconds',
