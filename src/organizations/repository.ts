@@ -50,19 +50,19 @@ const getStatement = prepared('organizations.get', ($: Params<Key>) =>
   qb.select(jsonColumn(view.fields)).from(organizations).where(organizationIs($)),
 );
 
-const organizationNotFound = (id: string): ApiError => new ApiError('ORGANIZATION_NOT_FOUND', { id });
+/** @throws ORGANIZATION_NOT_FOUND */
+function rowOf<Row>([row]: Row[], id: string): Row {
+  if (row === undefined) throw new ApiError('ORGANIZATION_NOT_FOUND', { id });
+  return row;
+}
 
 export async function createOrganization(db: Queries, name: string, id = newId()): Promise<Organization> {
-  const [row] = await db.write(createStatement, { id, name });
-  if (!row) throw organizationNotFound(id);
-  return parseJson(row.body);
+  return parseJson(rowOf(await db.write(createStatement, { id, name }), id).body);
 }
 
 /** @throws ORGANIZATION_NOT_FOUND */
 export async function getOrganization(db: Queries, id: string): Promise<Json<Organization>> {
-  const [row] = isId(id) ? await db.read(getStatement, { id }) : [];
-  if (!row) throw organizationNotFound(id);
-  return row.body;
+  return rowOf(isId(id) ? await db.read(getStatement, { id }) : [], id).body;
 }
 
 const stateStatement = prepared(
@@ -83,10 +83,9 @@ const openUntil = new LruMap<number>(1_000);
 export async function checkOrganization({ db, organizationId: id }: OrganizationScope, needsOpen: boolean) {
   const now = performance.now();
   if (now < (openUntil.get(id) ?? 0)) return;
-  const [state] = isId(id) ? await db.read(stateStatement, { id }) : [];
-  if (!state) throw organizationNotFound(id);
-  if (needsOpen && state.isClosed) throw new ApiError('ORGANIZATION_CLOSED');
-  if (!state.isClosed) openUntil.set(id, now + OPEN_MS);
+  const { isClosed } = rowOf(isId(id) ? await db.read(stateStatement, { id }) : [], id);
+  if (needsOpen && isClosed) throw new ApiError('ORGANIZATION_CLOSED');
+  if (!isClosed) openUntil.set(id, now + OPEN_MS);
 }
 
 const lockOrganizationStatement = prepared('organizations.lock', ($: Params<Key>) =>
@@ -115,9 +114,7 @@ export async function updateOrganization(
   id: string,
   { name = null }: { name?: string | null | undefined },
 ): Promise<Json<Organization>> {
-  const [row] = await db.write(renameStatement, { id, name });
-  if (!row) throw organizationNotFound(id);
-  return row.body;
+  return rowOf(await db.write(renameStatement, { id, name }), id).body;
 }
 
 function defineClosedAt<T>(name: string, fields: Fields<T>, closedAt: SQL) {
@@ -128,10 +125,9 @@ function defineClosedAt<T>(name: string, fields: Fields<T>, closedAt: SQL) {
     ),
   );
   return async ({ db, organizationId: id }: OrganizationScope): Promise<Json<T>> => {
-    const [row] = await db.write(statement, { id });
-    if (!row) throw organizationNotFound(id);
+    const { body } = rowOf(await db.write(statement, { id }), id);
     openUntil.delete(id);
-    return row.body;
+    return body;
   };
 }
 
