@@ -1,6 +1,7 @@
 import { authenticate, collectNeeds, rejectBeyondKey } from './api-keys/authentication.ts';
 import type { KeyCache } from './api-keys/cache.ts';
 import { catalogRoutes, publicCatalog } from './catalog/routes.ts';
+import { RESOURCES, resourceNames, tagOf } from './contract/resources.ts';
 import { conversationRoutes, publicConversations } from './conversations/routes.ts';
 import { customerRoutes, publicCustomers } from './customers/routes.ts';
 import type { Database } from './db/index.ts';
@@ -10,14 +11,34 @@ import { linkPages } from './http/pages.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
 import { boundResults, mcpRoutes } from './mcp/routes.ts';
-import { PUBLIC_API } from './openapi/description.ts';
-import type { describeApi } from './openapi/document.ts';
+import type { ApiDescription, describeApi } from './openapi/document.ts';
 import { opportunityRoutes, publicOpportunities } from './opportunities/routes.ts';
 import { downloadRoutes } from './quotes/download.ts';
 import { publicQuotes, quoteRoutes } from './quotes/routes.ts';
 import { committed, published } from './reference/publish.ts';
 import { referenceRoutes } from './reference/routes.ts';
 import { teamRoutes } from './team/routes.ts';
+
+const PUBLIC_API: ApiDescription = {
+  title: 'Travel agency CRM API',
+  description: `The catalog, customers, sales and conversations of one travel agency. The [guide](/docs/guide/start) says how to
+use it, and [what changes](/docs/guide/changes).
+
+Send the API key as \`Authorization: Bearer <key>\` or as \`x-api-key: <key>\`. A key belongs to one organization, and
+reads and writes only its data. Lists are live queries; the guide says how to sync. Unknown fields and parameters are
+ignored and named in \`X-Ignored-Parameters\`; with \`Prefer: handling=strict\`, they are errors.`,
+  tags: resourceNames.map((name) => ({ name: tagOf(name), description: RESOURCES[name] })),
+  securitySchemes: {
+    bearer: { type: 'http', scheme: 'bearer', description: 'The API key as a bearer token.' },
+    apiKey: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'x-api-key',
+      description: 'The API key in its own header.',
+    },
+  },
+  otherCodes: ['FILE_LINK_INVALID', 'RANGE_NOT_SATISFIABLE', 'ROUTE_NOT_FOUND'],
+};
 
 export type AppOptions = HttpServerOptions & {
   db: Database;

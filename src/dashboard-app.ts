@@ -6,7 +6,6 @@ import { conversationRoutes } from './conversations/routes.ts';
 import { customerDashboardRoutes, customerRecords } from './customers/dashboard.ts';
 import { customerRoutes } from './customers/routes.ts';
 import { authenticateDashboard } from './dashboard/authentication.ts';
-import { DASHBOARD_API } from './dashboard/description.ts';
 import type { Database } from './db/index.ts';
 import type { FileLinks } from './files/links.ts';
 import type { FileStorage } from './files/storage.ts';
@@ -15,7 +14,7 @@ import { type HealthOptions, healthRoutes } from './http/health.ts';
 import type { Metrics } from './http/metrics.ts';
 import { linkPages } from './http/pages.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
-import type { describeApi } from './openapi/document.ts';
+import type { ApiDescription, describeApi } from './openapi/document.ts';
 import { opportunityDashboardRoutes, opportunityRecords } from './opportunities/dashboard.ts';
 import { opportunityRoutes } from './opportunities/routes.ts';
 import { openOrganization, organizationRoutes } from './organizations/dashboard.ts';
@@ -26,6 +25,36 @@ import { quoteRoutes } from './quotes/routes.ts';
 import { committed, published } from './reference/publish.ts';
 import { referenceRoutes } from './reference/routes.ts';
 import { teamDashboardRoutes } from './team/dashboard.ts';
+
+const DASHBOARD_API: ApiDescription = {
+  title: 'Travel agency CRM dashboard API',
+  description: `The API of the agency's dashboard backend and of its messaging agent: organizations, their API keys, and the
+records that /v1 only reads. It listens on its own port. Every request has \`Authorization: Bearer <DASHBOARD_TOKEN>\`.
+
+\`PUT\` creates (201) or replaces (200) the record with the id in the path, a UUID that you generate; sending it
+twice changes nothing. Errors, pagination, request ids and strictness are as in /v1.`,
+  tags: [
+    { name: 'Organizations', description: 'Travel agencies. Every other record belongs to one of them.' },
+    { name: 'API keys', description: 'Keys of an organization for /v1.' },
+    {
+      name: 'Catalog',
+      description: 'Archived products, and the images, destinations and variants of active products.',
+    },
+    {
+      name: 'Customers',
+      description: 'Customers, archived or not, with export and erasure.',
+    },
+    { name: 'Pipeline stages', description: 'Columns of the sales pipeline.' },
+    { name: 'Team members', description: 'Members of the organization.' },
+    { name: 'Opportunities', description: 'Sales leads in the pipeline.' },
+    { name: 'Conversations', description: 'Threads on messaging channels, and their messages.' },
+    { name: 'Quotes', description: 'Quotes of opportunities, and their attachments.' },
+  ],
+  securitySchemes: {
+    bearer: { type: 'http', scheme: 'bearer', description: 'The token of DASHBOARD_TOKEN.' },
+  },
+  otherCodes: ['ROUTE_NOT_FOUND'],
+};
 
 export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeout'> & {
   db: Database;
