@@ -23,8 +23,7 @@ const CAPACITY = 10_000;
 const MAX_LOOKUPS = 1_000;
 
 /** Unknown keys are not cached, so that a new key works at once. */
-export function openKeyCache(options: KeyCacheOptions) {
-  const { db, logger, now = () => performance.now() } = options;
+export function openKeyCache({ db, logger, now = () => performance.now() }: KeyCacheOptions) {
   const known = new LruMap<{ key: KnownKey; until: number; usedAt: number }>(CAPACITY);
   const lookups = new Map<string, Promise<KnownKey | undefined>>();
 

@@ -20,8 +20,7 @@ export type S3Options = {
 const notOfS3 = (): Error => new Error('The response does not come from an S3 store.');
 
 /** Clients download from the store itself, with signed URLs. */
-export async function openS3(options: S3Options) {
-  const { bucket, prefix, ttlSeconds, endpoint, credentials, region } = options;
+export async function openS3({ bucket, prefix, ttlSeconds, endpoint, credentials, region }: S3Options) {
   const client = new S3Client({
     ...(credentials && { credentials }),
     ...(region !== undefined && { region }),
