@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { DOCUMENTED, SCHEMAS } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import {
+  BELOW,
   DASHBOARD_LISTS,
   FILE,
   FINDING,
@@ -201,5 +202,9 @@ describe.each(searched)('`query` of %s', (name, list: List) => {
       await list.make(here.agency, { [field]: write('Pepino') }, made[field]);
     expect(fieldsOf(await find('pepino')), said).toEqual(promised);
     expect(await find('zanahoria')).toEqual([]);
+    if (!list.record.archive) return;
+    for (const id of Object.values(made)) await list.record.archive(here.agency.scope, id);
+    const trash = await readList(here, `${name.replace('/v1', BELOW)}?archived=true`, 'query=pepino');
+    expect(fieldsOf(idsOf(trash.body.data)), said).toEqual(promised);
   });
 });
