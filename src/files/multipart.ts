@@ -45,33 +45,6 @@ async function* arriving<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item>
   }
 }
 
-type Received = {
-  kind?: unknown;
-  file?: unknown;
-  stored?: StoredFile;
-  repeated: FieldError[];
-  ignored: string[];
-};
-
-type Store = (content: Readable) => Promise<StoredFile>;
-
-async function receive(request: FastifyRequest, received: Received, store: Store): Promise<void> {
-  for await (const part of arriving(request.parts())) {
-    const name = part.fieldname;
-    if (name !== 'kind' && name !== 'file') received.ignored.push(`body.${name}`);
-    else if (received[name] !== undefined)
-      received.repeated.push({ path: `body.${name}`, message: 'must not be repeated' });
-    else if (part.type === 'field') received[name] = part.value;
-    else if (name === 'file') {
-      const mimeType = MIME_TYPE.test(part.mimetype) ? part.mimetype : 'application/octet-stream';
-      received.file = { fileName: part.filename, mimeType };
-      received.stored = await store(Readable.from(arriving<Buffer>(part.file), { objectMode: false }));
-      continue;
-    }
-    if (part.type === 'file') part.file.resume();
-  }
-}
-
 /**
  * Streams the file of an upload to `store`. If the upload is rejected, the stored file is discarded.
  * @throws VALIDATION_FAILED, and the errors of `store`
@@ -79,31 +52,40 @@ async function receive(request: FastifyRequest, received: Received, store: Store
 export async function readUpload(
   request: FastifyRequest,
   reply: FastifyReply,
-  store: Store,
+  store: (content: Readable) => Promise<StoredFile>,
   discard: (stored: StoredFile) => Promise<void>,
 ): Promise<{ stored: StoredFile; description: AttachmentDescription }> {
-  if (!request.isMultipart()) {
-    throw invalid('body', 'must be sent as multipart/form-data');
-  }
-  const received: Received = { repeated: [], ignored: [] };
+  if (!request.isMultipart()) throw invalid('body', 'must be sent as multipart/form-data');
+  const sent: { kind?: unknown; file?: unknown } = {};
+  const repeated: FieldError[] = [];
+  const ignored: string[] = [];
+  let stored: StoredFile | undefined;
   try {
-    await receive(request, received, store);
-    const { kind, file, stored, repeated, ignored } = received;
-    reportIgnored(request, reply, ignored);
-    const parsed = validate(AttachmentUpload, { kind, file });
-    if (parsed.success && stored !== undefined && repeated.length === 0) {
-      return { stored, description: { kind: parsed.data.kind, ...parsed.data.file } };
+    for await (const part of arriving(request.parts())) {
+      const name = part.fieldname;
+      if (name !== 'kind' && name !== 'file') ignored.push(`body.${name}`);
+      else if (sent[name] !== undefined)
+        repeated.push({ path: `body.${name}`, message: 'must not be repeated' });
+      else if (part.type === 'field') sent[name] = part.value;
+      else if (name === 'file') {
+        const mimeType = MIME_TYPE.test(part.mimetype) ? part.mimetype : 'application/octet-stream';
+        sent.file = { fileName: part.filename, mimeType };
+        stored = await store(Readable.from(arriving<Buffer>(part.file), { objectMode: false }));
+        continue;
+      }
+      if (part.type === 'file') part.file.resume();
     }
-    const errors = parsed.error?.issues ?? [];
-    throw validationFailed([
-      ...errors.map(({ path, message }) => ({ path: pathOf('body', path), message })),
-      ...repeated,
-    ]);
+    reportIgnored(request, reply, ignored);
+    const { data, error } = validate(AttachmentUpload, sent);
+    if (data && stored && repeated.length === 0)
+      return { stored, description: { kind: data.kind, ...data.file } };
+    const errors = error?.issues.map(({ path, message }) => ({ path: pathOf('body', path), message })) ?? [];
+    throw validationFailed([...errors, ...repeated]);
   } catch (error) {
     // Many clients read the response only after they have sent the whole body.
     request.raw.unpipe();
     request.raw.resume();
-    if (received.stored !== undefined) await discard(received.stored);
+    if (stored) await discard(stored);
     throw error;
   }
 }
