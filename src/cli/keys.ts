@@ -119,10 +119,8 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
       console.log(`${id}  ${name}${purgeAt === null ? '' : `  closed, purged from ${purgeAt}`}`);
   },
   'create-organization': async (db, options) => {
-    const { id, name } = await createOrganization(
-      db,
-      inBounds(OrganizationCreate, { name: required(options, 'name') }).name,
-    );
+    const input = inBounds(OrganizationCreate, { name: required(options, 'name') });
+    const { id, name } = await createOrganization(db, input.name);
     console.log(`${id}  ${name}`);
   },
   list: async (db, options) => {

@@ -119,11 +119,7 @@ export function defineUpdate<T, Name extends string>(
     [all],
   );
 
-  return async (
-    scope: OrganizationScope,
-    id: string,
-    input: Readonly<Partial<Record<Name, unknown>>>,
-  ): Promise<Json<T>> => {
+  return async (scope: OrganizationScope, id: string, input: Readonly<Partial<Record<Name, unknown>>>) => {
     const given: Readonly<Record<string, unknown>> = input;
     const sent = all.filter((field) => given[field] !== undefined);
     if (!isId(id) || sent.length === 0) return get(scope, id);

@@ -158,10 +158,7 @@ export async function joinEmbeddedPostgres(directory: string): Promise<EmbeddedP
  * Creates the data directory the first time, and stops a server that a crashed process left.
  * @param settings of postgresql.conf, such as `{ max_connections: '300' }`
  */
-export async function startEmbeddedPostgres(
-  directory: string,
-  settings: Record<string, string> = {},
-): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres(directory: string, settings: Record<string, string> = {}) {
   const { initdb, pg_ctl, postgres } = await binaries();
   const data = resolve(directory);
   if (Buffer.byteLength(data) > MAX_PATH)
