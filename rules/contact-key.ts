@@ -225,31 +225,16 @@ const RULES: Record<IdentifierType, string> = {
   web: 'must not be empty',
 };
 
-/** Whether the value is a national number: no contact, and its country is unknown. */
-const hasNoCountryCode = (type: IdentifierType, value: string): boolean =>
-  isTelephone(type) &&
-  ONLY_DIGITS.test(withoutPunctuation(account(type, visible(value)))) &&
-  contactKey(type, value) === null;
-
 /** The rule that a value without a contact key breaks: the end of a sentence that begins with the field's name. */
 export function identifierRule(type: IdentifierType, value: string): string {
   const rule = RULES[type];
   if (type === 'instagram' && value.includes('/')) return `${rule}, or the address of a profile`;
   if (!isTelephone(type)) return rule;
-  if (hasNoCountryCode(type, value)) return 'must start with + and the country code';
   const digits = withoutPunctuation(account(type, visible(value)));
+  // A national number, of an unknown country.
+  if (ONLY_DIGITS.test(digits)) return 'must start with + and the country code';
   if (DIALLED.test(digits)) return `${rule}; this has too few or too many digits for its country`;
   return type === 'whatsapp' && REPORTED_DIGITS.test(digits)
     ? 'is not a telephone number; if it is a linked id of WhatsApp, it must end in @lid'
     : rule;
 }
-
-/** The searched text of a contact: its value, its key, and the digits of its number. */
-export const searchText = (contact: {
-  identifierValue: string;
-  contactKey: string;
-  phoneNumber: string | null;
-}): string =>
-  [contact.identifierValue, contact.contactKey, ...(contact.phoneNumber ? [contact.phoneNumber] : [])].join(
-    '\u001f',
-  );

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { v7 } from 'uuid';
 import { ZodError, type ZodObject } from 'zod';
-import { contactKey, keyOnChannel, phoneNumber, searchText } from '../../rules/contact-key.ts';
+import { contactKey, keyOnChannel, phoneNumber } from '../../rules/contact-key.ts';
 import * as catalog from '../../src/catalog/schema.ts';
 import * as chats from '../../src/conversations/schema.ts';
 import * as people from '../../src/customers/schema.ts';
@@ -164,7 +164,10 @@ function createCustomer(call: Call): Promise<Row | undefined> {
     ...{ identifierType: type, identifierValue: value, phoneNumber: phoneNumber(type, value) },
     contactKey: contactKey(type, value) ?? '',
   }));
-  const contactSearch = children.map(searchText).join('\u001f');
+  const searched = children.flatMap((one) =>
+    [one.identifierValue, one.contactKey, one.phoneNumber ?? []].flat(),
+  );
+  const contactSearch = searched.join('\u001f');
   return create(call, customers, { ...customer, contactSearch }, CONTACTS, children);
 }
 

@@ -6,7 +6,6 @@ import {
   phoneNumber,
   possibleKeys,
   searchedTexts,
-  searchText,
 } from '../../rules/contact-key.ts';
 import { ApiError } from '../contract/errors.ts';
 import {
@@ -87,9 +86,7 @@ export function contactColumns(inputs: readonly ContactInput[]) {
     const key = keyOfContact(input);
     const number = phoneNumber(identifierType, identifierValue);
     contactKeys.push(key);
-    search.push(
-      searchText({ identifierValue, contactKey: key.slice(identifierType.length + 1), phoneNumber: number }),
-    );
+    search.push(identifierValue, key.slice(identifierType.length + 1), ...(number ? [number] : []));
     return {
       id: newId(),
       identifierType,

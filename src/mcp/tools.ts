@@ -9,8 +9,8 @@ type Schema = {
   $ref?: string;
   type?: string | string[];
   format?: string;
-  description?: string;
-  enum?: (string | number | boolean | null)[];
+  description?: string | undefined;
+  enum?: (string | number | boolean | null)[] | undefined;
   items?: Schema;
   properties?: Schemas;
   required?: string[];
@@ -50,10 +50,8 @@ function withoutNull(schema: Schema): Schema {
   return {
     ...rest,
     type: other,
-    ...(values && { enum: values.filter((value) => value !== null) }),
-    ...(description !== undefined && {
-      description: description.replace(/[;,] null (?:for|if) [^.;]*/, ''),
-    }),
+    enum: values?.filter((value) => value !== null),
+    description: description?.replace(/[;,] null (?:for|if) [^.;]*/, ''),
   };
 }
 
