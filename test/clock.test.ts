@@ -8,7 +8,7 @@ import { purgeProducts } from '../src/jobs/purge.ts';
 import { sweepFiles } from '../src/jobs/sweep-files.ts';
 import { buildDashboard, useDashboard } from './support/dashboard.ts';
 import { ownLog } from './support/instance.ts';
-import { BELOW, operationsBy, populate, requestOf, send } from './support/operations.ts';
+import { BELOW, operationsBy, populate, requestOf, run, send } from './support/operations.ts';
 import { attachment, conversation, message, product, quote } from './support/records.ts';
 import { type Agency, idsOf, startService } from './support/service.ts';
 
@@ -97,15 +97,23 @@ describe.each([
     expect((await service.client(rotated.key).get('/v1/team')).status).toBe(200);
   });
 
-  test('openings without a timestamp, and deletions, are of now by the clock of the database', async () => {
-    const call = dashboard.of(agency);
+  test('openings without a timestamp, and whatever any operation archives, deletes, erases or exports, are of now by the clock of the database', async () => {
+    const start = await databaseNow(service.db);
     const { id } = await quote(agency, { status: 'published' });
     const json = { headers: { 'content-type': 'application/json' } };
-    const opened = await call.post(`/quotes/${id}/opens`, undefined, json);
-    expect(await fromNow(opened.body.lastOpenedAt)).toBeLessThan(CLOSE);
-    const { stored } = await attachment(agency, service.storage, id);
-    const deleted = await call.delete(`/quotes/${id}/attachments/${stored.id}`);
-    expect(await fromNow(deleted.body.deletedAt)).toBeLessThan(CLOSE);
+    let text = (await dashboard.of(agency).post(`/quotes/${id}/opens`, undefined, json)).text;
+    const has = await populate({ agency, service });
+    // The documents name a record before its parts, which have to be deleted first.
+    const names = [...operationsBy('GET', 'POST', 'PUT', 'PATCH'), ...operationsBy('DELETE').reverse()];
+    for (const name of names.filter((each) => !each.endsWith('/organizations')))
+      text += (await run({ agency, service, dashboard }, name, has)).text;
+    text += JSON.stringify(await dashboard.stored(agency));
+    const end = (await databaseNow(service.db)) + 1_000;
+    const set = [...text.matchAll(/"(?:archived|closed|deleted|erased|exported|revoked)_?[aA]t":"([^"]+)"/g)];
+    const opened = /"lastOpenedAt":"([^"]+)"/.exec(text) ?? [];
+    for (const [field, at = ''] of [...set, opened])
+      expect(Date.parse(at) >= start && Date.parse(at) <= end, field).toBe(true);
+    expect(new Set(set.map(([field]) => field.slice(0, 8))).size).toBeGreaterThan(5);
   });
 });
 
