@@ -76,6 +76,8 @@ describe('an upload', () => {
       const response = await upload([['file', fileOf(Buffer.alloc(size))], KIND]);
       expect(response).toMatchObject({ status: 201, body: { kind: 'itinerary', sizeBytes: size } });
     }
+    // Three times as long as any other request may take to arrive.
+    expect([dashboard, service].map(({ app }) => app.server.requestTimeout)).toEqual([60_000, 20_000]);
     const { upload, expectNothingStored } = await emptyQuote();
     const response = await upload([['file', fileOf(Buffer.alloc(LIMIT + 1))], KIND]);
     expect(response).toMatchObject(failed(413, 'PAYLOAD_TOO_LARGE'));

@@ -120,6 +120,7 @@ test('a token is valid with the secret that signed it alone, and is compared in 
   const file = { organizationId: id, attachmentId: id };
   const read = ['one', 'two'].map((secret) => readToken('one', createToken(secret, file, 5)));
   expect(read).toEqual([{ ...file, expiresAt: 5 }, undefined]);
+  expect(createToken('one', file, 5)).toMatch(/\.[\w-]{43}$/);
   expect(compare).toHaveBeenCalledTimes(2);
   const dashboard = await buildDashboard(service);
   for (const token of [TOKEN, 'x']) await dashboard.request('GET', '/organizations', { token });

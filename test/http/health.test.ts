@@ -5,6 +5,7 @@ import { memoryLimiter } from '../../src/http/limiter.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { createHttpServer } from '../../src/http/server.ts';
+import { buildDashboard } from '../support/dashboard.ts';
 import { administer, createTestDatabase } from '../support/databases.ts';
 import { ownApp } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -116,8 +117,12 @@ test('GET /metrics counts the requests of this process by route and status, with
     ['DELETE', '/planted-path?planted=query'],
   ] as const)
     await app.inject({ method, url, headers });
-  const lines = (await startHealth({ metrics }).get('/metrics')).body.split('\n');
+  const dashboard = await buildDashboard(service, { health: { ready: async () => undefined, metrics } });
+  onTestFinished(() => dashboard.app.close());
+  await dashboard.get('/organizations');
+  const lines = (await dashboard.app.inject('/metrics')).body.split('\n');
   expect(lines.filter((line) => line.startsWith('http_requests_total{')).sort()).toEqual([
+    'http_requests_total{method="GET",route="/dashboard/v1/organizations",status="200"} 1',
     'http_requests_total{method="GET",route="/v1/catalog/products/:productId",status="404"} 1',
     'http_requests_total{method="GET",route="/v1/team",status="200"} 2',
     'http_requests_total{method="GET",route="/v1/team",status="429"} 1',

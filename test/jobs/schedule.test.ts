@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createMetrics } from '../../src/http/metrics.ts';
 import type { JobContext } from '../../src/jobs/context.ts';
 import { withJobLock } from '../../src/jobs/lock.ts';
-import { type Job, startJobs } from '../../src/jobs/schedule.ts';
+import { JOBS, type Job, startJobs } from '../../src/jobs/schedule.ts';
 import { ownLog } from '../support/instance.ts';
 import { useService } from '../support/service.ts';
 
@@ -59,7 +59,9 @@ test('stop waits until a run has finished its batch', async () => {
   expect(events).toEqual(['the batch ended']);
 });
 
-test('one of three instances runs the job at a time', async () => {
+test('one of three instances runs the job at a time, and each job has a lock of its own', async () => {
+  const locks = Object.values(JOBS).map(({ lock }) => lock);
+  expect(new Set(locks).size).toBe(locks.length);
   let running = 0;
   let most = 0;
   let runs = 0;

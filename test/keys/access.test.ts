@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { issueApiKey } from '../../src/api-keys/repository.ts';
+import { hashKey } from '../../src/api-keys/api-key.ts';
+import { accessError } from '../../src/api-keys/authentication.ts';
+import { findKey, issueApiKey } from '../../src/api-keys/repository.ts';
 import type { ApiKeyCreate } from '../../src/api-keys/schema.ts';
 import { resourceNames } from '../../src/contract/resources.ts';
 import { parseJson } from '../../src/db/index.ts';
@@ -64,6 +66,14 @@ test.each(LIMITED)(
     expect(await dashboard.stored(agency)).toEqual(before);
   },
 );
+
+test('no key is allowed what a route does not say that it needs', async () => {
+  const { key } = await service.agency();
+  const known = await findKey(service.db, hashKey(key));
+  expect(accessError(known, { access: 'write', resource: 'team' })).toBeUndefined();
+  for (const needs of [{}, { resource: 'team' }] as const)
+    expect(accessError(known, needs)).toMatchObject({ code: 'KEY_RESOURCE_NOT_ALLOWED' });
+});
 
 test('a key that only creates learns nothing that others wrote about the person, also by a replay, and not who has a contact', async () => {
   const agency = await service.agency();
