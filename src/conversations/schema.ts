@@ -116,8 +116,8 @@ export const ConversationRecordFilters = ConversationFilters.extend({
 
 export const ConversationRecordListQuery = withContactType(ConversationRecordFilters);
 
-export const ConversationPut = z
-  .object({
+export const ConversationPut = f
+  .objectLike(Conversation.shape, {
     channel: f.text({ min: 1, max: 255 }).meta({ examples: ['whatsapp'] }),
     contact: f
       .text({ min: 1, max: 320 })
@@ -210,7 +210,7 @@ const message = {
   delivery: delivery(),
 };
 
-export const ConversationMessagePut = z.object(message).meta({
+export const ConversationMessagePut = f.objectLike(ConversationMessage.shape, message).meta({
   id: 'ConversationMessagePut',
   examples: [{ content: 'Hola, busco un viaje a Cartagena', direction: 'inbound', messageType: 'text' }],
 });
@@ -236,7 +236,7 @@ export const DeliveryReport = f.object('DeliveryReport', {
 });
 export type DeliveryReport = z.infer<typeof DeliveryReport>;
 
-export const ConversationMessageImport = z.object({ id: f.uuid(), ...message }).meta({
+export const ConversationMessageImport = z.object({ id: f.uuid(), ...ConversationMessagePut.shape }).meta({
   id: 'ConversationMessageImport',
 });
 export type ConversationMessageImport = z.infer<typeof ConversationMessageImport>;

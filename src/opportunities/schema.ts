@@ -91,8 +91,8 @@ export const OpportunityTotals = f.object('OpportunityTotals', {
   data: z.array(OpportunityTotal).describe('One entry for each column that has opportunities.'),
 });
 
-export const OpportunityPut = z
-  .object({
+export const OpportunityPut = f
+  .objectLike(Opportunity.shape, {
     title: f.text({ max: 500 }).nullish(),
     shortRef: f.name().nullish(),
     destination: f.name().nullish(),

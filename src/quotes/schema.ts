@@ -78,8 +78,8 @@ export const QuoteRecordListQuery = QuoteListQuery.extend({
 
 const onCreation = 'Written when the quote is created; afterwards only openings change it.';
 
-export const QuotePut = z
-  .object({
+export const QuotePut = f
+  .objectLike(Quote.shape, {
     opportunityId: f.uuid(),
     title: f.title(),
     status: quoteStatus(),

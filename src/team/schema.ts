@@ -29,8 +29,8 @@ export const TeamMemberRecordListQuery = TeamMemberListQuery.extend({
   archived: f.archivedFilter(),
 });
 
-export const TeamMemberPut = z
-  .object({
+export const TeamMemberPut = f
+  .objectLike(TeamMember.shape, {
     userId: f
       .text({ min: 1, max: 255 })
       .describe(
