@@ -9,7 +9,7 @@ const resources = () => z.array(z.enum(resourceNames));
 const RATE = 'The limit of the key; null means the default of the service, 0 means unlimited.';
 
 export const ApiKey = f.object('ApiKey', {
-  id: f.id(),
+  id: f.recordId(),
   name: z.string(),
   start: z.string().describe('The first characters of the key, to recognize it.'),
   last4: z.string().describe('The last four characters of the key.'),
@@ -20,10 +20,10 @@ export const ApiKey = f.object('ApiKey', {
       'The resources of /v1 that the key can access; null means all. Any other resource returns 403 KEY_RESOURCE_NOT_ALLOWED.',
     ),
   requestsPerMinute: z.int32().nullable().describe(RATE),
-  createdAt: f.dateTime(),
+  createdAt: f.createdAt(),
   lastUsedAt: f.nullableDateTime('When the key was last used, to the minute.'),
-  expiresAt: f.dateTime().nullable(),
-  revokedAt: f.dateTime().nullable(),
+  expiresAt: f.nullableDateTime('When the key expires; null means never.'),
+  revokedAt: f.nullableDateTime('When the key was revoked; null if it was not.'),
   replacedBy: z.string().nullable().describe('Id of the key that a rotation issued in its place.'),
 });
 export type ApiKey = z.infer<typeof ApiKey>;

@@ -259,7 +259,7 @@ export const ConversationMessagesImport = z
   .meta({ id: 'ConversationMessagesImport' });
 
 export const ImportedMessages = f.object('ImportedMessages', {
-  inserted: z.int32(),
+  inserted: z.int32().describe('Messages that are new.'),
   updated: z.int32().describe('Messages that already existed, changed or not.'),
 });
 export type ImportedMessages = z.infer<typeof ImportedMessages>;

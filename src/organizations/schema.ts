@@ -4,9 +4,9 @@ import * as f from '../contract/fields.ts';
 export const OrganizationParams = z.object({ organizationId: f.pathId('Id of the organization.') });
 
 export const Organization = f.object('Organization', {
-  id: f.id(),
+  id: f.recordId(),
   name: z.string().meta({ examples: ['Viajes Andinos'] }),
-  createdAt: f.dateTime(),
+  createdAt: f.createdAt(),
   closedAt: f.nullableDateTime('When it was closed; null while it is open.'),
   purgeAt: f.nullableDateTime(
     'Until then it can be reopened; then all its data is purged. Null while it is open.',
@@ -32,7 +32,7 @@ export const OrganizationUpdate = OrganizationCreate.partial().meta({
 });
 
 export const ClosedOrganization = f.object('ClosedOrganization', {
-  id: f.id(),
+  id: f.recordId(),
   closedAt: f.dateTime().describe('When it was closed.'),
   purgeAt: f.dateTime().describe('Until then it can be reopened; then all its data is purged.'),
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import * as f from '../contract/fields.ts';
 
 export const PipelineStage = f.object('PipelineStage', {
-  id: f.id(),
+  id: f.recordId(),
   key: z.string().meta({ examples: ['negotiation'] }),
   name: z.string().meta({ examples: ['Negociación'] }),
   position: z.int32().describe('Position in the pipeline, from left to right.'),

@@ -141,7 +141,7 @@ export const QuoteOpen = f.optionalBody(
 );
 
 export const DeletedQuoteAttachment = f.object('DeletedQuoteAttachment', {
-  id: f.id(),
-  deletedAt: f.dateTime(),
+  id: f.recordId(),
+  deletedAt: f.dateTime().describe('When it was deleted.'),
 });
 export type DeletedQuoteAttachment = z.infer<typeof DeletedQuoteAttachment>;
