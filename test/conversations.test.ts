@@ -331,8 +331,10 @@ describe.each([
     const error = rejected([`body.delivery.${foreign}`, "is not a field of this conversation's channel"]);
     for (const write of [call.put, call.patch])
       expect(await write(message, { ...text('Hola'), delivery: { [foreign]: 'x' } })).toMatchObject(error);
-    const moved = await call.patch(path, { channel: channel === 'whatsapp' ? 'web' : 'whatsapp' });
-    expect(moved).toMatchObject(rejected('body.channel'));
+    const other = { channel: channel === 'whatsapp' ? 'web' : 'whatsapp' };
+    expect(await call.patch(path, other)).toMatchObject(rejected('body.channel'));
+    const empty = await newConversation(channel);
+    expect((await empty.call.patch(empty.path, other)).body).toMatchObject(other);
   });
 
   test('20 simultaneous imports that overlap count each message once', async () => {

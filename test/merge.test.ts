@@ -141,11 +141,12 @@ test('an archived twin is merged: contacts that the survivor has are left out, o
     [lead, lost, offer].map(({ id }) => [id, into.id]).sort(),
   );
   expect((await merge(agency, into, twin)).text).toBe(merged.text);
-  for (const from of [into, third]) await dashboard.of(agency).post(`/customers/${from.id}/erase`);
   const isGone = rejected([
     'body.from',
     'must be a customer of this organization that was neither merged nor erased',
   ]);
+  expect(await merge(agency, third, twin)).toMatchObject(isGone);
+  for (const from of [into, third]) await dashboard.of(agency).post(`/customers/${from.id}/erase`);
   for (const from of [twin, third])
     expect(await merge(agency, await customer(agency), from)).toMatchObject(isGone);
   expect(await findDrift(service, agency)).toEqual([]);

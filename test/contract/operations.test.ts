@@ -108,6 +108,7 @@ describe.each(filtered)('the filters of %s', (name, list) => {
       });
       const later = await ask({ ...query, offset: '1' });
       expect([later.ids.length, later.total]).toEqual([expected.length - 1, expected.length]);
+      expect(await ask({ ...query, offset: '99' })).toEqual({ ids: [], total: expected.length });
     }
   });
 
