@@ -1,10 +1,16 @@
 import { globSync, readFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { damageOf, fromCell } from '../../crm/src/cells.ts';
 import { contactsIn, folded } from '../../crm/src/fields.ts';
-import { IDENTIFIER_TYPES } from '../../rules/contact-key.ts';
+import { contactKey, IDENTIFIER_TYPES } from '../../rules/contact-key.ts';
+import { generateKey } from '../../src/api-keys/api-key.ts';
+import { openKeyCache } from '../../src/api-keys/cache.ts';
 import { UUID } from '../../src/contract/fields.ts';
+import { newId, type Queries, scopeTo } from '../../src/db/index.ts';
+import { createSlots } from '../../src/db/pool/slots.ts';
 import { unknownName } from '../../src/http/ignored-parameters.ts';
+import { createLogger } from '../../src/http/logging.ts';
+import { checkOrganization } from '../../src/organizations/repository.ts';
 import { bodyOf, DOCUMENTED, SCHEMAS, type Schema } from '../support/contract.ts';
 import { TOKEN, useDashboard } from '../support/dashboard.ts';
 import { DASHBOARD, type Has, populate, requestOf } from '../support/operations.ts';
@@ -190,4 +196,28 @@ describe('a long text is answered in little time', () => {
       for (const given of filled(inputSchema))
         await expectQuick(name, () => send('tools/call', { name, arguments: given }));
   });
+});
+
+/** Returns a key that lives, and an open organization. */
+const rows = async () => [{ lifetime: 60_000, isUsageDue: false, isClosed: false }];
+const db = { read: rows, write: rows } as unknown as Queries;
+const keys = openKeyCache({ db, logger: createLogger('silent') });
+const slots = createSlots({ slots: 2, places: 2 });
+
+test.each<[what: string, most: number, see: (count: number) => unknown]>([
+  ['API keys', 10_000, () => keys.find(generateKey())],
+  ['organizations', 1_000, () => checkOrganization(scopeTo({ for: () => db }, newId()), true)],
+  ['organizations with slots', 1, async () => (await slots.enter(newId(), 'read'))()],
+  ['telephone numbers', 100, (count) => contactKey('whatsapp', `+52551${1_000_000 + count}`)],
+])('of all %s that the service has seen, it remembers at most %i', async (_what, most, see) => {
+  const { set } = Map.prototype;
+  onTestFinished(() => void Object.assign(Map.prototype, { set }));
+  let largest = 0;
+  Map.prototype.set = function remember(...entry) {
+    const map = set.apply(this, entry) as typeof this;
+    largest = Math.max(largest, map.size);
+    return map;
+  };
+  for (let count = 0; count < most + 50; count += 1) await see(count);
+  expect(largest).toBe(most);
 });
