@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ApiError } from '../../src/contract/errors.ts';
 import {
@@ -63,4 +64,11 @@ test.each<[what: string, error: unknown, properties: string]>([
 ])('%s is %j: what follows from an error', (_what, error, properties) => {
   const found = Object.entries(PROPERTIES).filter(([, has]) => has(error));
   expect(found.map(([name]) => name).join(' ')).toBe(properties);
+});
+
+test('each connection has a listener for errors: without one, a broken connection ends the process', () => {
+  const sources = globSync('src/**/*.ts').map((path) => readFileSync(path, 'utf8'));
+  const connections = sources.flatMap((source) => source.split(/(?=new pg\.\w+\()/).slice(1));
+  expect(connections.length).toBeGreaterThan(4);
+  for (const each of connections) expect(each).toMatch(/\b(client|pool)\.on\('error'/);
 });
