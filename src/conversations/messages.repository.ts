@@ -222,8 +222,7 @@ export const updateMessage = (
   });
 
 type Reported = { organizationId: string; providerMessageId: string };
-/** pg sends undefined as null. */
-type Report = Reported & { status: string; statusAt: string | undefined };
+type Report = Reported & { status: string; statusAt: string | null };
 
 /** The messages with this provider id, locked in the order of an import. */
 const reported = ($: Params<Reported>): SQL => sql`
@@ -278,7 +277,9 @@ export async function reportDelivery(
   { status, statusAt }: DeliveryReport,
 ): Promise<Json<ConversationMessageRecord>> {
   const { db, organizationId } = scope;
-  if (status !== undefined && name().safeParse(providerMessageId).success)
-    await db.write(reportStatement, { organizationId, providerMessageId, status, statusAt });
+  if (status !== undefined && name().safeParse(providerMessageId).success) {
+    const report = { organizationId, providerMessageId, status, statusAt: statusAt ?? null };
+    await db.write(reportStatement, report);
+  }
   return lockReported(scope, providerMessageId);
 }
