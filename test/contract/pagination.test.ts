@@ -110,7 +110,7 @@ test('every list of both APIs links to the next page if there is one, and no oth
   }
 });
 
-test('rel="next" begins with PUBLIC_URL if that is set, whatever host the request names, and a 304 has none', async () => {
+test('rel="next" begins with PUBLIC_URL if that is set, whatever host the request names, else with the host, by X-Forwarded only of a trusted proxy; a 304 has none', async () => {
   const agency = await service.agency();
   for (let index = 0; index < 2; index += 1) await product(agency, { title: 'producto de "José"' });
   const app = await ownApp(service, { publicUrl: 'https://api.agency.example/crm' });
@@ -124,4 +124,18 @@ test('rel="next" begins with PUBLIC_URL if that is set, whatever host the reques
   expect([unchanged.statusCode, unchanged.headers.link]).toEqual([304, undefined]);
   const last = await ask(next.replace('https://api.agency.example/crm', ''));
   expect([last.json().data.length, last.headers.link]).toEqual([1, undefined]);
+
+  const forwarded = {
+    host: 'evil.example',
+    'x-forwarded-host': 'proxy.example',
+    'x-forwarded-proto': 'https',
+  };
+  for (const [options, origin] of [
+    [{}, 'http://evil.example'],
+    [{ trustProxy: true }, 'https://proxy.example'],
+  ] as const) {
+    const other = await ownApp(service, options);
+    const { headers } = await other.inject({ url, headers: { 'x-api-key': agency.key, ...forwarded } });
+    expect(headers.link).toBe(`<${origin}${url}&offset=1>; rel="next"`);
+  }
 });

@@ -62,6 +62,13 @@ test('a table that stays locked delays no read of another table', async () => {
   for (const { status } of await Promise.all(blocked)) expect(status).toBe(200);
 });
 
+test('keys and jobs wait for no connection of an organization', async () => {
+  const small = ownPool(service, { poolSize: 1, statementTimeout: 2_000 });
+  await small.for('a').transaction(async () => {
+    expect(await small.read(SHORT, { n: 12, seconds: 0 })).toMatchObject([{ n: 1 }]);
+  });
+});
+
 test('a result of more than 1 MiB keeps its slot until its caller has sent the response, or reads again', async () => {
   const sent = Promise.withResolvers<void>();
   const caller = {
