@@ -10,8 +10,8 @@ import {
   defineArchive,
   defineGet,
   defineList,
-  defineRecords,
   defineRestore,
+  defineStatements,
   equals,
   fieldsOf,
   hasEntry,
@@ -80,8 +80,8 @@ export const listCatalogProducts = defineList('products.list', productView, list
 const written = columnsOf(CatalogProductRecordUpdate, products);
 
 /** The functions throw CATALOG_PRODUCT_NOT_FOUND. */
-export const productStatements = defineRecords('products', productView, written);
-export const productRecordStatements = defineRecords('product_records', recordView, written);
+export const productStatements = defineStatements('products', productView, written);
+export const productRecordStatements = defineStatements('product_records', recordView, written);
 
 export type ProductStatements = typeof productStatements;
 

@@ -138,7 +138,11 @@ export function defineUpdate<T, Name extends string>(
 }
 
 /** The functions of the active records of an API, with the fields that it shows. */
-export function defineRecords<T, Name extends string>(name: string, view: View<T>, written: Columns<Name>) {
+export function defineStatements<T, Name extends string>(
+  name: string,
+  view: View<T>,
+  written: Columns<Name>,
+) {
   const get = defineGet(`${name}.get`, view);
   return {
     /** `select … where organization_id = $organizationId and id = $id and archived_at is null` */
