@@ -4,14 +4,7 @@ import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../api-key
 import { type ApiKey, ApiKeyCreate, ApiKeyRotate } from '../api-keys/schema.ts';
 import { OperatorError } from '../config.ts';
 import { MAX_LIMIT } from '../contract/fields.ts';
-import {
-  type Database,
-  databaseNow,
-  type Json,
-  type OrganizationScope,
-  parseJson,
-  scopeTo,
-} from '../db/index.ts';
+import { type Database, databaseNow, type Json, parseJson, scopeTo } from '../db/index.ts';
 import { validate } from '../http/validation.ts';
 import { checkOrganization, createOrganization, listOrganizations } from '../organizations/repository.ts';
 import { OrganizationCreate } from '../organizations/schema.ts';
@@ -79,7 +72,7 @@ async function organizationsIn(db: Database) {
 }
 
 /** @param needsOpen whether a closed organization is an error */
-async function organizationIn(db: Database, options: Options, needsOpen = true): Promise<OrganizationScope> {
+async function organizationIn(db: Database, options: Options, needsOpen = true) {
   const wanted = required(options, 'organization');
   const found = (await organizationsIn(db)).filter(({ id, name }) => id === wanted || name === wanted);
   const [organization] = found;

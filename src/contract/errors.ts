@@ -221,7 +221,6 @@ export type NotFoundCode = {
   [Code in ErrorCode]: (typeof ERRORS)[Code] extends ReturnType<typeof notFound> ? Code : never;
 }[ErrorCode];
 
-/** The code of a restore. */
 export const notArchivedCode = (code: NotFoundCode) =>
   code.replace(/_NOT_FOUND$/, '_NOT_ARCHIVED') as Extract<ErrorCode, `${string}_NOT_ARCHIVED`>;
 

@@ -295,14 +295,11 @@ export const changeQuery = () => ({
   updatedBefore: timestampFilter('Records whose last change was before this timestamp.'),
 });
 
-/** A parameter that is absent or `true`. */
 export const flag = (description: string) => z.enum(['true']).optional().describe(description);
 
-/** For lists of the dashboard. */
 export const archivedFilter = () =>
   flag('Only archived records, latest archived first, in place of the others.');
 
-/** For records of the dashboard. */
 export const archivedAt = () => nullableDateTime('When it was archived; null while it is active.');
 
 const Pagination = z

@@ -34,7 +34,6 @@ import {
   ConversationMessageRecord,
   type ConversationMessageUpdate,
   type DeliveryReport,
-  type ImportedMessages,
 } from './schema.ts';
 
 /** Messages have two stores; the channel of the conversation decides which one. */
@@ -144,7 +143,7 @@ export async function putMessages(
   scope: OrganizationScope,
   conversationId: string,
   messages: readonly Message[],
-): Promise<ImportedMessages> {
+) {
   const { inserted } = await writeMessages(scope, conversationId, messages, (index) => `body.data[${index}]`);
   return { inserted, updated: messages.length - inserted };
 }

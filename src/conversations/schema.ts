@@ -262,4 +262,3 @@ export const ImportedMessages = f.object('ImportedMessages', {
   inserted: z.int32().describe('Messages that are new.'),
   updated: z.int32().describe('Messages that already existed, changed or not.'),
 });
-export type ImportedMessages = z.infer<typeof ImportedMessages>;

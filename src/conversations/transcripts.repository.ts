@@ -25,7 +25,6 @@ import type {
 
 /** A transcript joins the messages of both stores, of all threads of a chain. */
 
-/** A position in a transcript. */
 type Position = { createdAt: string; arrival: string };
 
 /** For rows named `message` from either store. */

@@ -12,8 +12,8 @@ import {
   defineGet,
   defineList,
   defineLock,
-  defineRecords,
   defineRestore,
+  defineStatements,
   equals,
   erasures,
   fieldsOf,
@@ -129,7 +129,7 @@ export const listCustomers = defineList('customers.list', customerView, lists);
 
 /** The functions throw CUSTOMER_NOT_FOUND. */
 function statementsOf<T extends Customer>(name: string, view: View<T>) {
-  const { get, lock, insert, patch } = defineRecords(name, view, customerColumns);
+  const { get, lock, insert, patch } = defineStatements(name, view, customerColumns);
   return { get: withMergedHint(get), lock: withMergedHint(lock), insert, patch: withMergedHint(patch) };
 }
 export type CustomerStatements = ReturnType<typeof statementsOf<Customer>>;
@@ -206,7 +206,6 @@ const listRecords = defineList('customers.list_records', recordView, {
   archived: { visible: isNotNull(customers.archivedAt), order: newestFirst(customers, customers.archivedAt) },
 });
 
-/** Customers, or archived ones, as the dashboard lists them. */
 export const listCustomerRecords = (
   scope: OrganizationScope,
   { contact, ...query }: Parameters<typeof listRecords>[1],

@@ -92,7 +92,6 @@ const lockOrganizationStatement = prepared('organizations.lock', ($: Params<Key>
   qb.select({}).from(organizations).where(eq(organizations.id, $.id)).for('no key update'),
 );
 
-/** Reads the organization and locks it until the transaction ends. */
 export async function lockOrganization({ db }: OrganizationScope, id: string): Promise<Json<Organization>> {
   await db.write(lockOrganizationStatement, { id });
   return getOrganization(db, id);

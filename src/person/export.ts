@@ -73,7 +73,6 @@ const MESSAGES = 500;
 /** Long messages come by few: an export keeps one page in memory. */
 const PAGE_BYTES = 256 * 1_024;
 
-/** A page of records, with their ids. */
 const pageOf = <T>({ table, fields }: View<T>, tied: SQL | undefined, $: Params<Page>) =>
   qb
     .select({ ...columns({ id: table.id }), ...jsonColumn(fields) })

@@ -122,7 +122,6 @@ const orphanedStatement = prepared(
       select from ${quoteAttachments} where ${ofOrganization(quoteAttachments, $)} and ${id} = file)`,
 );
 
-/** Files without an attachment. */
 export async function orphanedFiles(db: Queries, files: readonly LinkedFile[]): Promise<LinkedFile[]> {
   const orphans: LinkedFile[] = [];
   for (const [organizationId, stored] of Map.groupBy(files, (file) => file.organizationId)) {

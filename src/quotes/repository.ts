@@ -42,14 +42,7 @@ import {
   toJson,
 } from '../db/index.ts';
 import { isFound } from '../organizations/repository.ts';
-import {
-  type PublicQuote,
-  Quote,
-  QuoteListQuery,
-  QuotePut,
-  QuoteRecord,
-  QuoteRecordListQuery,
-} from './schema.ts';
+import { Quote, QuoteListQuery, QuotePut, QuoteRecord, QuoteRecordListQuery } from './schema.ts';
 
 /** The current name, even if the customer is archived. */
 const derived = { customerName: named(customerName, customers, quotes.customerId) };
@@ -156,7 +149,7 @@ export const quoteRecord = {
  * The quote of a public link, which names no organization.
  * @throws QUOTE_NOT_FOUND
  */
-export async function findQuote(db: Database, token: string): Promise<Json<PublicQuote>> {
+export async function findQuote(db: Database, token: string) {
   const found = await db.read(quotesOfTokenStatement, { token });
   for (const { organizationId, id } of found) {
     const quote = parseJson(await quoteRecord.get(scopeTo(db, organizationId), id));

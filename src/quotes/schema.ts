@@ -65,7 +65,6 @@ export type QuoteRecord = z.infer<typeof QuoteRecord>;
 export const PublicQuote = QuoteRecord.extend({
   organizationId: f.id().describe('The organization of the quote.'),
 }).meta({ id: 'PublicQuote' });
-export type PublicQuote = z.infer<typeof PublicQuote>;
 
 export const PublicQuoteQuery = z.object({
   token: f.text({ min: 1, max: 255 }).describe('The token of a public link.'),
