@@ -6,7 +6,7 @@ import { conversationRoutes, publicConversations } from './conversations/routes.
 import { customerRoutes, publicCustomers } from './customers/routes.ts';
 import type { Database } from './db/index.ts';
 import type { FileLinks } from './files/links.ts';
-import { respondInJson, setCacheControl } from './http/headers.ts';
+import { setHeaders } from './http/headers.ts';
 import { linkPages } from './http/pages.ts';
 import { limitRate, type RateLimitOptions } from './http/rate-limit.ts';
 import { createHttpServer, type HttpServerOptions } from './http/server.ts';
@@ -66,8 +66,7 @@ export async function buildApp(options: AppOptions) {
 
   app.register(
     async (v1) => {
-      setCacheControl(v1, 'data');
-      respondInJson(v1);
+      setHeaders(v1, 'data');
       authenticate(v1, { db, keys });
       limitRate(v1, rateLimit);
       rejectBeyondKey(v1);
@@ -83,7 +82,7 @@ export async function buildApp(options: AppOptions) {
   );
   if (mcp !== 'off')
     app.register(async (agents) => {
-      setCacheControl(agents, 'data');
+      setHeaders(agents, 'data');
       authenticate(agents, { db, keys });
       limitRate(agents, rateLimit);
       agents.register(mcpRoutes, { app, document, needs, canWrite: mcp === 'write' });

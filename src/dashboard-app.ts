@@ -9,7 +9,7 @@ import { authenticateDashboard } from './dashboard/authentication.ts';
 import type { Database } from './db/index.ts';
 import type { FileLinks } from './files/links.ts';
 import type { FileStorage } from './files/storage.ts';
-import { respondInJson, setCacheControl } from './http/headers.ts';
+import { setHeaders } from './http/headers.ts';
 import { type HealthOptions, healthRoutes } from './http/health.ts';
 import type { Metrics } from './http/metrics.ts';
 import { linkPages } from './http/pages.ts';
@@ -82,8 +82,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
 
   app.register(
     async (v1) => {
-      setCacheControl(v1, 'data');
-      respondInJson(v1);
+      setHeaders(v1, 'data');
       authenticateDashboard(v1, token);
       v1.register(organizationRoutes, { db });
       v1.register(publicQuoteRoutes, { db });

@@ -12,20 +12,16 @@ const CACHE_CONTROL = {
   credential: { 'cache-control': 'no-store' },
 } as const;
 
-/** Sets Cache-Control on every response, including errors. Call it before any hook that can reject a request. */
-export function setCacheControl(app: FastifyInstance, kind: keyof typeof CACHE_CONTROL): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(CACHE_CONTROL[request.routeOptions.config.credential ? 'credential' : kind]);
-    done();
-  });
-}
-
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** For routes that return their body as bytes. */
-export function respondInJson(app: FastifyInstance): void {
-  app.addHook('onRequest', (_request, reply, done) => {
-    reply.type(JSON_TYPE);
+/**
+ * Sets what every response of a kind has, including errors: data is JSON, which routes return as bytes. Call it before any hook that
+ * can reject a request.
+ */
+export function setHeaders(app: FastifyInstance, kind: keyof typeof CACHE_CONTROL): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(CACHE_CONTROL[request.routeOptions.config.credential ? 'credential' : kind]);
+    if (kind === 'data') reply.type(JSON_TYPE);
     done();
   });
 }

@@ -7,7 +7,7 @@ import { type Database, scopeTo } from '../db/index.ts';
 import { readToken } from '../files/links.ts';
 import { storageKey } from '../files/storage.ts';
 import { callerOf } from '../http/caller.ts';
-import { setCacheControl } from '../http/headers.ts';
+import { setHeaders } from '../http/headers.ts';
 import { findAttachment } from './attachments.repository.ts';
 
 export type DownloadOptions = {
@@ -31,7 +31,7 @@ const isWhole = (range: string | undefined, size: number): boolean =>
 
 /** The signed link alone gives access; API keys are ignored. */
 export const downloadRoutes: FastifyPluginAsyncZod<DownloadOptions> = async (app, { db, root, secret }) => {
-  setCacheControl(app, 'credential');
+  setHeaders(app, 'credential');
   app.get(
     '/files/:token',
     { schema: { hide: true, params: z.object({ token: z.string() }) } },

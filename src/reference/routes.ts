@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { entityTag } from '../../rules/entity-tag.ts';
-import { setCacheControl } from '../http/headers.ts';
+import { setHeaders } from '../http/headers.ts';
 import { shared } from '../shared.ts';
 import { CHAPTERS, guidePage, guideText } from './guide.ts';
 import { addressOf } from './publish.ts';
@@ -40,7 +40,7 @@ export const referenceRoutes: FastifyPluginAsync<ReferenceOptions> = async (
   { title, document, publicUrl, hasGuide },
 ) => {
   const address = (): string => addressOf(app, publicUrl);
-  setCacheControl(app, 'document');
+  setHeaders(app, 'document');
   const options = { schema: { hide: true } };
   const redirect = (from: string, to: string) =>
     app.get(from, options, (_request, reply) => reply.redirect(to, 301));
