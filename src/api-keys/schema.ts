@@ -14,11 +14,10 @@ export const ApiKey = f.object('ApiKey', {
   start: z.string().describe('The first characters of the key, to recognize it.'),
   last4: z.string().describe('The last four characters of the key.'),
   access: access().describe(`What the key may do in /v1. \`write\`: everything; ${ACCESS}`),
-  resources: resources()
-    .nullable()
-    .describe(
-      'The resources of /v1 that the key can access; null means all. Any other resource returns 403 KEY_RESOURCE_NOT_ALLOWED.',
-    ),
+  resources: f.field(
+    resources().nullable(),
+    'The resources of /v1 that the key can access; null means all. Any other resource returns 403 KEY_RESOURCE_NOT_ALLOWED.',
+  ),
   requestsPerMinute: z.int32().nullable().describe(RATE),
   createdAt: f.createdAt(),
   lastUsedAt: f.nullableDateTime('When the key was last used, to the minute.'),
@@ -32,19 +31,17 @@ export const ApiKeyCreate = z
   .object({
     name: f.text({ min: 1, max: 255 }),
     access: access().optional().describe(`A new key has \`write\` by default. ${ACCESS}`),
-    resources: resources()
-      .min(1)
-      .refine((list) => new Set(list).size === list.length, 'must not have duplicates')
-      .nullish()
-      .describe(
-        'The resources of /v1 that the key can access; null, the default of a new key, means all. Attachments belong to quotes.',
-      ),
-    expiresAt: f
-      .timestamp()
-      .nullish()
-      .describe(
-        'A timestamp in the future; null, the default of a new key, means never. It cannot be changed after a rotation.',
-      ),
+    resources: f.field(
+      resources()
+        .min(1)
+        .refine((list) => new Set(list).size === list.length, 'must not have duplicates')
+        .nullish(),
+      'The resources of /v1 that the key can access; null, the default of a new key, means all. Attachments belong to quotes.',
+    ),
+    expiresAt: f.field(
+      f.timestamp().nullish(),
+      'A timestamp in the future; null, the default of a new key, means never. It cannot be changed after a rotation.',
+    ),
     requestsPerMinute: f.naturalNumber().nullish().describe(RATE),
   })
   .meta({
@@ -79,12 +76,10 @@ const Rotation = z
       .max(30 * DAY_SECONDS, `must be at most ${30 * DAY_SECONDS}`)
       .default(DAY_SECONDS)
       .describe('How many seconds the old key stays active; 0 ends it now. Its own expiry still applies.'),
-    expiresAt: f
-      .timestamp()
-      .nullish()
-      .describe(
-        'When the new key expires, a timestamp in the future; null means never. Default: the new key gets the same lifetime as the old one.',
-      ),
+    expiresAt: f.field(
+      f.timestamp().nullish(),
+      'When the new key expires, a timestamp in the future; null means never. Default: the new key gets the same lifetime as the old one.',
+    ),
   })
   .meta({ id: 'ApiKeyRotate', examples: [{ overlapSeconds: 3_600 }] });
 export type ApiKeyRotate = z.infer<typeof Rotation>;

@@ -181,7 +181,7 @@ function offset() {
 /** @param id the name in the documents */
 export const object = <Shape extends z.ZodRawShape>(id: string, shape: Shape) => z.object(shape).meta({ id });
 
-/** A field of a response with an example; without one, `.describe()` is enough. */
+/** A field with its meaning. Without an example, `.describe()` is enough for a short one. */
 export const field = <Field extends z.ZodType>(
   field: Field,
   meaning: string,

@@ -130,12 +130,10 @@ export const ConversationPut = f
     activityState: f.name().nullish(),
     controlledBy: f.name().nullish(),
     language: f.name().nullish(),
-    rotatedFrom: f
-      .uuid()
-      .nullish()
-      .describe(
-        'The thread that this one continues, which must exist, and which no other thread continues. It cannot be changed later.',
-      ),
+    rotatedFrom: f.field(
+      f.uuid().nullish(),
+      'The thread that this one continues, which must exist, and which no other thread continues. It cannot be changed later.',
+    ),
     createdAt: f.createdOnce(),
   })
   .meta({
@@ -227,12 +225,10 @@ export const DeliveryReport = f.object('DeliveryReport', {
     .text({ min: 1, max: 255 })
     .optional()
     .meta({ examples: ['read'] }),
-  statusAt: f
-    .timestamp()
-    .optional()
-    .describe(
-      'When the message got this status, as the provider says. Default: now; a report with a timestamp takes precedence.',
-    ),
+  statusAt: f.field(
+    f.timestamp().optional(),
+    'When the message got this status, as the provider says. Default: now; a report with a timestamp takes precedence.',
+  ),
 });
 export type DeliveryReport = z.infer<typeof DeliveryReport>;
 

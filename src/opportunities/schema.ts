@@ -50,11 +50,10 @@ export const OpportunityListQuery = z.object({
   salesStage: f.textFilter('Opportunities of exactly this sales stage.', 255),
   sellerMemberId: f.idFilter('team members'),
   stageId: f.idFilter('pipeline columns'),
-  temperature: temperature()
-    .optional()
-    .describe(
-      'Opportunities of this temperature. The override of a team member takes precedence over the value of the agent.',
-    ),
+  temperature: f.field(
+    temperature().optional(),
+    'Opportunities of this temperature. The override of a team member takes precedence over the value of the agent.',
+  ),
 });
 
 /** The schemas below belong to the dashboard API only. */
@@ -107,11 +106,10 @@ export const OpportunityPut = f
     salesStage: f.text({ min: 1, max: 255 }).meta({ examples: ['qualified'] }),
     stageId: f.uuid().nullish(),
     temperature: temperature().nullish().describe('The value of the agent.'),
-    agentTemperature: temperature()
-      .nullish()
-      .describe(
-        'The same as `temperature` here. If both are sent, this one takes precedence, so that you can send back a record as you have read it.',
-      ),
+    agentTemperature: f.field(
+      temperature().nullish(),
+      'The same as `temperature` here. If both are sent, this one takes precedence, so that you can send back a record as you have read it.',
+    ),
     temperatureOverride: temperature()
       .nullish()
       .describe('The override of a team member. If it is not null, it is reported as `temperature`.'),

@@ -85,12 +85,10 @@ export const QuotePut = f
     destination: f.name().nullish(),
     price: f.price().nullish(),
     currency: f.currency().nullish().describe('Three-character currency code.'),
-    publishedAt: f
-      .timestamp()
-      .nullish()
-      .describe(
-        'Default: the stored value; the first publication sets it. Null does not clear it afterwards.',
-      ),
+    publishedAt: f.field(
+      f.timestamp().nullish(),
+      'Default: the stored value; the first publication sets it. Null does not clear it afterwards.',
+    ),
     token: f
       .text({ min: 1, max: 255 })
       .optional()

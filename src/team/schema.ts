@@ -31,11 +31,10 @@ export const TeamMemberRecordListQuery = TeamMemberListQuery.extend({
 
 export const TeamMemberPut = f
   .objectLike(TeamMember.shape, {
-    userId: f
-      .text({ min: 1, max: 255 })
-      .describe(
-        "The id of the person's account, which can belong to several organizations, and to one active member in each.",
-      ),
+    userId: f.field(
+      f.text({ min: 1, max: 255 }),
+      "The id of the person's account, which can belong to several organizations, and to one active member in each.",
+    ),
     name: f.text({ min: 1, max: 255 }),
     email: f.text({ max: 320 }).refine(isEmailAddress, EMAIL_RULE),
     roles: f.texts().default([]).describe('One base role and optional additional roles.'),
