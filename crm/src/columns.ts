@@ -208,13 +208,16 @@ export function contactsLeftOut(columns: Columns, surveyed: readonly Cells[]): s
   });
 }
 
-/** Words for what a price is, or for what is on sale, in the name of a column. */
 const PRICE = /^(?:precios?|precos?|prices?|tarifas?|valor|importe|monto|pvp|fare|rate)$/;
-const ON_SALE =
-  /^(?:publi(?:shed|cad[oa])|(?:in)?a(?:c)?tiv[oae]|disponi(?:ble|vel)|available|habilitad[oa]|enabled|visible)$/;
 
-const hasWord = (header: string, form: RegExp): boolean =>
-  header.split(/[^\p{L}]+/u).some((word) => form.test(folded(word)));
+const isOfPrice = (header: string): boolean =>
+  currencyNamed(header) !== undefined || header.split(/[^\p{L}]+/u).some((word) => PRICE.test(folded(word)));
+
+/** The status of which a column's name has a word: `Visible en web`, `Agotado`. Short words are of anything: `No`. */
+const statusIn = (header: string): string | undefined =>
+  [header, ...header.split(/[^\p{L}]+/u)]
+    .map((word) => (word.length > 3 ? codeOf(FIELDS.products.status as Field, word) : undefined))
+    .find((code) => code !== undefined);
 
 /** A sentence for each column of a catalog that would be lost in silence, and without which a product has a wrong price or is on sale. */
 export function productsLeftOut(columns: Columns, surveyed: readonly Cells[]): string[] {
@@ -224,7 +227,7 @@ export function productsLeftOut(columns: Columns, surveyed: readonly Cells[]): s
   const prices = columns.filter(
     ({ header, isGuess, field }, index) =>
       isGuess &&
-      (field === 'fromPrice' || (field === undefined && hasWord(header, PRICE))) &&
+      (field === 'fromPrice' || (field === undefined && isOfPrice(header))) &&
       surveyed[index]?.samples.some((text) => /\d/.test(text)),
   );
   const [first] = prices;
@@ -243,10 +246,11 @@ export function productsLeftOut(columns: Columns, surveyed: readonly Cells[]): s
     return undefined;
   }
   const ofStatus = columns.flatMap(({ header, field, isGuess }) => {
-    const isMeant = fieldNamed(header, FIELDS.products) === 'status' || hasWord(header, ON_SALE);
-    return field === undefined && isGuess && isMeant
-      ? `Column "${header}" may say what is on sale, and fills no field: use --map "${header}=status", or --map "${header}=" to leave it out.`
-      : [];
+    const meant = fieldNamed(header, FIELDS.products) === 'status' ? 'active' : statusIn(header);
+    if (field !== undefined || !isGuess || meant === undefined) return [];
+    // A yes in a column of what is not on sale would be read as active.
+    const choice = meant === 'active' ? `use --map "${header}=status", or` : 'add a column "status", or use';
+    return `Column "${header}" may say what is on sale, and fills no field: ${choice} --map "${header}=" to leave it out.`;
   });
   return [ofPrices() ?? [], ofStatus].flat();
 }
@@ -418,7 +422,7 @@ export function bodyReader(
           }
         } else if (isWhole) whole ??= text;
         else {
-          const value = cellValue(rule, text, { mark: marks[index] });
+          const value = cellValue(rule, text, { mark: marks[index], isOwn: header === field });
           const isOfOthers = kind === 'tags' && header !== field;
           const read = isOfOthers ? (value as string[]).filter((tag) => !isOwnLabel(tag)) : value;
           body[field] = body[field] == null ? read : (TOGETHER[field]?.(body[field], read) ?? body[field]);
@@ -449,9 +453,9 @@ export function bodyReader(
       if (contacts.size > 0) body.contacts = [...contacts.values()];
       return body;
     }
-    const [named] = currencies.filter((currency) => currency !== undefinedCurrency);
-    if (named !== undefined && body.currency != null && body.currency !== named)
-      throw new RowError(`the name of the price column says ${named}, and the row ${body.currency}`);
+    const [named, other = body.currency] = new Set(currencies.filter((one) => one !== undefinedCurrency));
+    if (named !== undefined && other != null && other !== named)
+      throw new RowError(`the name of a price column says ${named}, and another column ${other}`);
     if (named !== undefined) body.currency = named;
     if (body.title === undefined && clears === 'none')
       throw new RowError(`the row has no title: column ${titles.join(', ')} is empty`);

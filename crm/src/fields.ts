@@ -28,6 +28,8 @@ export type Field = {
 export type Reading = {
   /** The decimal mark of the column. */
   mark?: Mark | undefined;
+  /** The column has the field's own name, as in our exports. */
+  isOwn?: boolean;
   /** The country of telephone numbers without a country code. */
   country?: CountryCode | undefined;
 };
@@ -204,7 +206,7 @@ const signsOf = (text: string): string => text.replaceAll(/[.,:()\s]/g, '').toUp
 /** Signs and words of currencies, and the code of each. */
 const CURRENCIES = new Map(
   Object.entries(NAMES.currencies).flatMap(([code, signs]) =>
-    words(signs).map((sign) => [signsOf(sign), code]),
+    [code, ...words(signs)].map((sign) => [signsOf(sign), code]),
   ),
 );
 const CODES = new Set(Intl.supportedValuesOf('currency'));
@@ -221,7 +223,7 @@ export const isCurrency = (word: string): boolean =>
 
 /** The currency in the name of a column: `Precio (US$)` is USD. */
 export const currencyNamed = (header: string): string | undefined =>
-  currencyOf(header.split(/[\s()[\]]+/).find(isCurrency) ?? '');
+  currencyOf(header.split(/[\s()[\]]+|(?<=[\p{L}$]{2})[/-]/u).find(isCurrency) ?? '');
 
 /** The code that the text means in a closed list. */
 export function codeOf({ codes }: Field, text: string): string | undefined {
@@ -233,7 +235,7 @@ export function codeOf({ codes }: Field, text: string): string | undefined {
 }
 
 /** The value of a cell that is not empty. @throws CellError */
-export function cellValue(field: Field, text: string, { mark }: Reading): unknown {
+export function cellValue(field: Field, text: string, { mark, isOwn }: Reading): unknown {
   const { kind, codes } = field;
   switch (kind) {
     case 'choice': {
@@ -243,7 +245,7 @@ export function cellValue(field: Field, text: string, { mark }: Reading): unknow
     }
     case 'currency': {
       const code = CURRENCIES.get(/^\p{L}+$/u.test(text) ? '' : signsOf(text)) ?? text;
-      if (code.length !== 3 || /\p{Sc}/u.test(code))
+      if (code.length !== 3 || /\p{Sc}/u.test(code) || !(isOwn || CODES.has(code.toUpperCase())))
         throw new CellError(`is not the code of a currency: "${text}". Write three letters, such as USD`);
       return code;
     }
@@ -251,7 +253,7 @@ export function cellValue(field: Field, text: string, { mark }: Reading): unknow
     case 'integer':
       return parseNumber(text, mark, kind === 'integer');
     case 'date':
-      if (/^[2-7]\d{4}$/.test(text))
+      if (/^[2-7]\d{4}(?:[.,]\d+)?$/.test(text))
         throw new CellError(`is a day number of your spreadsheet: format the column as a date: "${text}"`);
       return text;
     case 'list':

@@ -28,13 +28,6 @@ import { openRows, type Row, type Source } from './source.ts';
 /** A file whose columns are known, about to be read row by row. */
 export type Table = Awaited<ReturnType<typeof openTable>>;
 
-const DELIMITER_NAMES: Record<string, string> = {
-  ',': 'commas',
-  ';': 'semicolons',
-  '\t': 'tabs',
-  '|': 'bars',
-};
-
 /** The columns, what each fills, and the first value of each. */
 function describeColumns(columns: Columns, first: Row | undefined): string {
   const width = Math.max(...columns.map(({ header }) => header.length), 0);
@@ -84,7 +77,7 @@ export async function openTable(
   const isOwn = ['id', 'createdAt', 'updatedAt'].every((name) => header.includes(name));
   if (isTable) {
     const { path, encoding, delimiter } = source;
-    errors.write(`${path} is ${encoding}, with ${DELIMITER_NAMES[delimiter] ?? delimiter} between cells.\n`);
+    errors.write(`${path} is ${encoding}, with ${delimiter === '\t' ? 'tabs' : delimiter} between cells.\n`);
     if (known !== undefined) errors.write(`This is an export of ${known}.\n`);
     errors.write('Columns (? marks a guess; --map "Column=field" overrides it):\n');
     errors.write(describeColumns(columns, first[0]));

@@ -300,6 +300,7 @@ describe('a catalog', () => {
     ['Precio (US$)', 'USD'],
     ['Preço (R$)', 'BRL'],
     ['Precio S/', 'PEN'],
+    ['Precio (usd/persona)', 'USD'],
   ])('the currency in the name %s of a column is %s', async (header, currency) => {
     const { bodies } = await readCatalog(`Producto;${header}\nA;1450\n`);
     expect(bodies).toMatchObject([{ fromPrice: 1450, currency }]);
@@ -307,10 +308,12 @@ describe('a catalog', () => {
 
   test('a sign is no code of a currency', async () => {
     const { bodies, problems } = await readCatalog(
-      'title;fromPrice;Moneda\nA;1;AR$\nB;2;R$\nC;3;$\nD;4;USD\n',
+      'title;fromPrice;Moneda\nA;1;AR$\nB;2;R$\nC;3;$\nD;4;USD\nE;5;Sol\n',
     );
     expect(bodies).toMatchObject([{ currency: 'ARS' }, { currency: 'BRL' }, { currency: 'USD' }]);
-    expect(problems).toEqual([expect.stringContaining('"$". Write three letters, such as USD')]);
+    expect(problems.join()).toMatch(/"\$"\. Write three letters, such as USD.*: "Sol"/);
+    const mixed = await readCatalog('Producto;Precio desde (USD);Precio hasta (MXN)\nA;1;2\n');
+    expect(mixed.problems).toEqual([expect.stringContaining('says USD, and another column MXN')]);
   });
 
   test.each([
@@ -319,6 +322,8 @@ describe('a catalog', () => {
       'have prices in 2 currencies: use --map "Precio USD=fromPrice"',
     ],
     ['Producto;Precio ($)\nA;100\n', 'does not say which currency'],
+    ['Producto;Adulto USD\nA;100\n', 'has prices, and fills no field'],
+    ['Producto;Precio USD;Agotado\nA;100;sí\n', 'add a column "status", or use --map "Agotado="'],
     ['Producto;Precio venta final\nA;100\n', 'has prices, and fills no field'],
     ['Producto;Precio USD;Visible en web\nA;100;a veces\n', 'may say what is on sale, and fills no field'],
   ])('is not imported without a question: %j', async (text, message) => {
