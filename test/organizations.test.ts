@@ -79,6 +79,16 @@ test('organizations are found by a part of their name and by the account of an a
   expect(await find(account)).toEqual(['Rutas']);
 });
 
+test('the roles of a member have at most 64 KiB: a page of the team stays below 13 MiB', async () => {
+  const call = dashboard.of(await service.agency());
+  const [id, who] = [randomUUID(), { userId: 'one', name: 'Ana', email: 'ana@example.com' }];
+  const put = (roles: number) =>
+    call.put(`/team-members/${id}`, { ...who, roles: Array(roles).fill('r'.repeat(1_000)) });
+  expect((await put(65)).status).toBe(201);
+  const long = ['body.roles', 'must have at most 65536 bytes as JSON in UTF-8'] as const;
+  expect(await put(66)).toMatchObject(rejected([...long]));
+});
+
 test('organizations of one timestamp are listed by id, whole and page by page', async () => {
   const made = await Promise.all([1, 2, 3, 4].map((n) => service.agency(`Gemela ${n}`)));
   const ids = made.map(({ id }) => id).sort();

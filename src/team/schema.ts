@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { EMAIL_RULE, isEmailAddress } from '../../rules/contact-key.ts';
+import { jsonBytes } from '../../rules/record-size.ts';
 import * as f from '../contract/fields.ts';
 
 export const TeamMember = f.object('TeamMember', {
@@ -29,6 +30,9 @@ export const TeamMemberRecordListQuery = TeamMemberListQuery.extend({
   archived: f.archivedFilter(),
 });
 
+/** A page of 100 members stays below 13 MiB. */
+const MAX_ROLES_BYTES = 64 * 1024;
+
 export const TeamMemberPut = f
   .objectLike(TeamMember.shape, {
     userId: f.field(
@@ -37,7 +41,14 @@ export const TeamMemberPut = f
     ),
     name: f.text({ min: 1, max: 255 }),
     email: f.text({ max: 320 }).refine(isEmailAddress, EMAIL_RULE),
-    roles: f.texts().default([]).describe('One base role and optional additional roles.'),
+    roles: f
+      .texts()
+      .refine(
+        (roles) => jsonBytes(roles) <= MAX_ROLES_BYTES,
+        `must have at most ${MAX_ROLES_BYTES} bytes as JSON in UTF-8`,
+      )
+      .default([])
+      .describe('One base role and optional additional roles, at most 64 KiB.'),
     isAssignable: z
       .boolean()
       .default(true)
