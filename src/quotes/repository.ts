@@ -161,6 +161,10 @@ export async function findQuote(db: Database, token: string) {
 const isOfErased = sql`exists (select from ${erasures}
   where ${ofOrganization(erasures)} and ${erasures.customerId} = ${quotes.customerId})`;
 
+const lockToOpenStatement = prepared('quotes.lock_to_open', ($: Params<RecordKey>) =>
+  rowsInOrder(quotes, keyIs(quotes, $)).for('no key update'),
+);
+
 const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt: string }>) =>
   returningJson(
     quoteRecordView,
@@ -179,12 +183,16 @@ const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt:
  * @param openedAt ISO 8601; PostgreSQL reads the default as its clock
  * @throws QUOTE_NOT_FOUND, QUOTE_NOT_PUBLISHED
  */
-export const openQuote = (scope: OrganizationScope, id: string, openedAt = 'now') =>
-  inTransaction(scope, async (within) => {
-    // The statement then sees an erasure that the lock waited for.
-    await quoteRecord.lock(within, id);
-    const { db, organizationId } = within;
-    const [row] = await db.write(openStatement, { organizationId, id, openedAt });
-    if (!row) throw new ApiError('QUOTE_NOT_PUBLISHED');
-    return row.body;
-  });
+export async function openQuote(scope: OrganizationScope, id: string, openedAt = 'now') {
+  const { db, organizationId } = scope;
+  // Two statements, sent together: the second one sees an erasure that the lock waited for.
+  const [, [row]] = await db.transaction(({ write }) =>
+    Promise.all([
+      write(lockToOpenStatement, { organizationId, id }),
+      write(openStatement, { organizationId, id, openedAt }),
+    ]),
+  );
+  if (row) return row.body;
+  await quoteRecord.getActive(scope, id);
+  throw new ApiError('QUOTE_NOT_PUBLISHED');
+}
