@@ -52,8 +52,8 @@ const ORDERED = Object.entries({ ...LISTS, ...DASHBOARD_LISTS }).filter(
 );
 
 test.each(ORDERED)(
-  '%s read page by page has every record exactly once, in its order, with any limit',
-  async (name, { make }) => {
+  '%s read page by page has every record exactly once, in its order, with any limit, and those of a date by its filters',
+  async (name, { make, dates }) => {
     const [agency, other] = [await service.agency(), await service.agency()];
     const world = { service, dashboard, agency };
     for (let index = 0; index < COUNT; index += 1) {
@@ -74,13 +74,22 @@ test.each(ORDERED)(
     for (const limit of [4, COUNT, undefined]) {
       const found: Fields[] = [];
       const size = limit ?? 25;
-      for (let offset = 0; offset < COUNT; offset += size) {
+      for (let offset = 0; offset < COUNT + size; offset += size) {
         const query = `offset=${offset}${limit === undefined ? '' : `&limit=${limit}`}`;
         const { data, pagination } = (await readList(world, name, query)).body;
         expect(pagination).toEqual({ limit: size, offset, total: COUNT });
         found.push(...data);
       }
       expect(found).toEqual(whole);
+    }
+    for (const filter of dates) {
+      const [, date, side] = /(.+)(Since|Before)/.exec(filter) ?? [];
+      const dateOf = (each: Fields | undefined) => String(each?.[`${date}At`]);
+      const at = dateOf(whole[0]);
+      const found = whole.filter((each) => dateOf(each) < at === (side === 'Before'));
+      const query = `limit=100&${filter}=${at}`;
+      // A conversation does not show when it changed.
+      if (at !== 'undefined') expect((await readList(world, name, query)).body.data, query).toEqual(found);
     }
   },
 );

@@ -517,7 +517,7 @@ const archiving =
 /** The lists of the dashboard that have pages, except that of organizations: those of /v1, others without filters, and those of archived records. */
 export const DASHBOARD_LISTS: Record<
   string,
-  Pick<List, 'make' | 'read' | 'filters' | 'searched'>
+  Pick<List, 'make' | 'read' | 'filters' | 'searched' | 'dates'>
 > = Object.fromEntries(
   operationsOf(INTERNAL)
     .filter((documented) => isPaged(documented) && documented.path.startsWith(BELOW))
@@ -529,7 +529,7 @@ export const DASHBOARD_LISTS: Record<
       const own = DASHBOARD_FILTERS[path.replace(BELOW, '')];
       const { make = stage, record = pipelineStageRecord, searched = {}, filters } = found ?? {};
       const read: List['read'] = (scope, query) => record.list(scope, query as never);
-      const list = { make, read, filters: { ...filters, ...own }, searched };
+      const list = { make, read, filters: { ...filters, ...own }, searched, dates: datesOf(name) };
       if (!operation.parameters?.some((parameter) => parameter.name === 'archived')) return [[name, list]];
       const archived: typeof list = {
         ...list,
