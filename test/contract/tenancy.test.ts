@@ -6,6 +6,7 @@ import { withoutTriggers } from '../support/databases.ts';
 import {
   BELOW,
   below,
+  CONTACT,
   type Has,
   OPERATIONS,
   operationsBy,
@@ -14,7 +15,9 @@ import {
   requestOf,
   run,
   send,
+  type World,
 } from '../support/operations.ts';
+import { conversation, customer, type Fields, opportunity, web } from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
 
 /** Every operation with ids of another organization and of archived records. */
@@ -100,12 +103,13 @@ describe("another organization's record, or an archived one, is not found, as if
 
 const ERASE = `POST ${BELOW}/customers/{customerId}/erase`;
 
-/** Gives customers other ids, as only a restored dump of another installation could. */
-const changeCustomerIds = (agency: Agency, ids: readonly (readonly [from: string, to: string])[]) =>
+/** Gives records the ids of records of another organization, as only a restored dump of another installation could. */
+const changeIds = (agency: Agency, ids: readonly (readonly [from: string, to: string])[]) =>
   withoutTriggers(service.ownerUrl, async (client) => {
     const { rows } = await client.query<{ table: string; column: string }>(
       `select table_name as table, column_name as column from information_schema.columns
-        where table_schema = 'public' and (column_name = 'customer_id' or table_name ~ 'customers$' and column_name = 'id')`,
+        where table_schema = 'public' and data_type = 'uuid' and table_name in (
+          select table_name from information_schema.columns where column_name = 'organization_id')`,
     );
     for (const { table, column } of rows)
       for (const [from, to] of ids)
@@ -116,21 +120,39 @@ const changeCustomerIds = (agency: Agency, ids: readonly (readonly [from: string
   });
 
 test('no operation returns or changes anything of another organization whose records have the same ids', async () => {
-  const [own, other] = [world(await service.agency()), world(await service.agency('twinb9'))];
+  const [other, own] = [world(await service.agency('twinb9')), world(await service.agency())];
   const has = await populate(other, 'twinb9');
-  const { customerId, leavingCustomerId } = has;
-  const made = await populate(own, 'twina9', 0, has);
-  await changeCustomerIds(own.agency, [
-    [made.customerId, customerId],
-    [made.leavingCustomerId, leavingCustomerId],
-  ]);
-  const same = { ...made, customerId, leavingCustomerId };
+  const made = await populate(own, 'twina9');
+  const { word: _, organizationId, stageKey, contactId, token, providerMessageId, ...ids } = has;
+  const names = Object.keys(ids) as (keyof typeof ids)[];
+  await changeIds(
+    own.agency,
+    names.map((name) => [made[name], has[name]]),
+  );
+  const same = { ...made, ...ids, providerMessageId };
   const isOfRecords = (name: string) => !/(organizations|\{organizationId\}|reopen)$/.test(name);
   const reads = operationsBy('GET').filter(isOfRecords);
   // The documents name a record before its parts, which have to be deleted first.
   const writes = [...operationsBy('POST', 'PATCH', 'PUT'), ...operationsBy('DELETE').reverse()].filter(
     (name) => isOfRecords(name) && !name.endsWith('/restore'),
   );
+  const { customerId, twinCustomerId: twin } = has;
+  const [ofPerson, unlinked, found] = [randomUUID(), randomUUID(), randomUUID()];
+  const thread = ({ agency }: World, id: string, fields: Fields) =>
+    conversation(agency, { channel: 'web', contact: 'nobody', customerId: null, ...fields }, id);
+  for (const each of [other, own]) {
+    await opportunity(each.agency, { customerId: twin });
+    await thread(each, randomUUID(), { customerId: twin });
+  }
+  // The twin is merged and erased there. Its threads, and customers with other ids, have the contacts of the person here.
+  const contacts = [web('twina9')];
+  const [into, archived] = [await customer(other.agency), await customer(other.agency, { contacts })];
+  await other.agency.delete(`/v1/customers/${archived.id}`);
+  await customer(other.agency, { contacts });
+  await dashboard.of(other.agency).post(`/customers/${into.id}/merge`, { from: twin });
+  expect((await run(other, ERASE, has, { customerId: twin })).status).toBe(200);
+  await thread(other, ofPerson, { customerId });
+  await thread(other, unlinked, { channel: 'whatsapp', contact: CONTACT.identifierValue });
   const others = await dashboard.stored(other.agency);
   async function check(name: string, idsOfIt: Partial<Has> = {}) {
     const { status, text } = await run(own, name, same, idsOfIt);
@@ -142,6 +164,24 @@ test('no operation returns or changes anything of another organization whose rec
     const restore = `POST ${below(pathOf(name))}/restore`;
     if (name.startsWith('DELETE') && restore in OPERATIONS) await check(restore, same);
   }
-  expect((await run(own, ERASE, same, { customerId })).status).toBe(200);
+  const { agency } = own;
+  expect((await agency.get('/v1/customers?contact=twina9')).body.data).toMatchObject([{ id: customerId }]);
+  expect((await agency.get(`/v1/quotes?customerId=${twin}`)).status).toBe(200);
+  expect((await agency.get(`/v1/customers/${twin}`)).text).toContain(customerId);
+  const details = [{ path: 'body.contacts[0]', customerId }];
+  expect((await agency.post('/v1/customers', { contacts })).body.error.details).toEqual(details);
+  for (const id of [ofPerson, unlinked]) await thread(own, id, {});
+  await thread(own, found, { contact: 'twina9' });
+  const erased = { contacts: 3 };
+  expect((await run(own, ERASE, same, { customerId: twin })).body).toMatchObject({
+    erased,
+    sameContacts: [],
+  });
+  const rows = (await dashboard.stored(agency)).conversations as Fields[];
+  expect([ofPerson, unlinked, found].map((id) => rows.find((row) => row.id === id)?.contact)).toEqual([
+    'nobody',
+    'nobody',
+    '',
+  ]);
   expect(await dashboard.stored(other.agency)).toEqual(others);
 });

@@ -50,7 +50,7 @@ export const pathOf = (name: string): string => name.slice(name.indexOf(' ') + 1
 export type World = { service: Service; dashboard: Dashboard; agency: Agency };
 
 /** The contact of the customer of every populated organization. */
-const CONTACT = contact('whatsapp', '+525512345670');
+export const CONTACT = contact('whatsapp', '+525512345670');
 
 const minute = (count: number): string => new Date(Date.UTC(2026, 9, 1, 0, count)).toISOString();
 
@@ -68,15 +68,9 @@ async function eraseWithFile(agency: Agency, { storage }: Service): Promise<void
  * Fills every table of an organization.
  * @param word in every text
  * @param index of this set of records, if an organization gets several
- * @param same ids of another organization: records of the dashboard get the same ones
  * @returns the ids, by their names in paths
  */
-export async function populate(
-  { agency, service }: Omit<World, 'dashboard'>,
-  word = 'Oaxaca',
-  index = 0,
-  same: Record<string, string> = {},
-) {
+export async function populate({ agency, service }: Omit<World, 'dashboard'>, word = 'Oaxaca', index = 0) {
   const sold = await agency.post(
     '/v1/catalog/products',
     {
@@ -102,24 +96,24 @@ export async function populate(
   await eraseWithFile(agency, service);
 
   const stageKey = `negotiation ${agency.id} ${index}`;
-  const column = await stage(agency, { key: stageKey, name: `Nuevo ${word}` }, same.pipelineStageId);
-  const seller = await member(agency, { userId: `u${index}`, name: `Lucía ${word}` }, same.teamMemberId);
+  const column = await stage(agency, { key: stageKey, name: `Nuevo ${word}` });
+  const seller = await member(agency, { userId: `u${index}`, name: `Lucía ${word}` });
   const sale = { title: `Viaje ${word}`, customerId, stageId: column.id, sellerMemberId: seller.id };
-  const trip = await opportunity(agency, sale, same.opportunityId);
+  const trip = await opportunity(agency, sale);
   const first = { channel: 'web', contact: `ana ${word}`, customerId };
-  const older = await conversation(agency, first, same.olderConversationId);
+  const older = await conversation(agency, first);
   const next = { contactName: `Ana ${word}`, customerId, rotatedFrom: older.id };
-  const newer = await conversation(agency, next, same.conversationId);
+  const newer = await conversation(agency, next);
   await message(agency, older.id, { content: `Hola ${word}`, createdAt: minute(index) });
-  const providerMessageId = same.providerMessageId ?? `wamid.${newId()}`;
+  const providerMessageId = `wamid.${newId()}`;
   const answer = {
     content: `Buenas ${word}`,
     createdAt: minute(60 + index),
     delivery: { providerMessageId },
   };
-  const reply = await message(agency, newer.id, answer, same.messageId);
+  const reply = await message(agency, newer.id, answer);
   const published = { opportunityId: trip.id, title: `Oferta ${word}`, status: 'published' };
-  const offer = await quote(agency, published, same.quoteId);
+  const offer = await quote(agency, published);
   const fileName = `${index} ${word}.pdf`;
   const content = Buffer.from(`Oferta ${index} ${word}`);
   const file = await attachment(agency, service.storage, offer.id, { fileName, content });
