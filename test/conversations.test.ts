@@ -325,8 +325,10 @@ describe.each([
     const [field = ''] = Object.keys(delivery);
     const changed = { ...sent, delivery: { ...sent.delivery, [field]: 'other' } };
     expect((await call.patch(message, { delivery: { [field]: 'other' } })).body).toEqual(changed);
-    const corrected = await call.patch(message, { content: 'Buenas', delivery: null });
-    expect(corrected.body).toEqual({ ...sent, content: 'Buenas', delivery: { ...sent.delivery, ...none } });
+    const corrected = { ...changed, content: 'Buenas' };
+    expect((await call.patch(message, { content: 'Buenas' })).body).toEqual(corrected);
+    const cleared = { ...corrected, delivery: { ...sent.delivery, ...none } };
+    expect((await call.patch(message, { delivery: null })).body).toEqual(cleared);
     const foreign = channel === 'whatsapp' ? 'subject' : 'templateName';
     const error = rejected([`body.delivery.${foreign}`, "is not a field of this conversation's channel"]);
     for (const write of [call.put, call.patch])
@@ -435,7 +437,8 @@ test('a contact has the name of its latest conversation that has one, and none o
   const named = async ({ id }: { id: string }) => namesOf(await agency.get(`/v1/customers/${id}`));
   const ana = await customer(agency, { contacts: [web('a')] });
   expect(await named(ana)).toEqual(['Ana Peña']);
-  await conversation(agency, { ...chat, channel: 'instagram', contactName: 'Otra' });
+  const other = await conversation(agency, { ...chat, channel: 'instagram', contactName: 'Otra' });
+  expect(other.customerId).toBeNull();
   const { id } = await conversation(agency, { ...chat, contactName: 'Ana Sofía' });
   expect(await named(ana)).toEqual(['Ana Sofía']);
   await conversation(agency, { ...chat, contactName: 'Ana S.' }, id);
@@ -445,6 +448,8 @@ test('a contact has the name of its latest conversation that has one, and none o
   expect(await named(ana)).toEqual(['Ana Peña']);
   const others = [contact('messenger', 'a'), contact('instagram', 'b')];
   expect(await named(await customer(agency, { contacts: others }))).toEqual(['Eva', null]);
+  await conversation(agency, { ...chat, contactName: 'Ana' });
+  expect(await named(ana)).toEqual(['Ana']);
 });
 
 test('a contact has no name once its conversation has none, has another contact, or was erased; a restored one neither', async () => {

@@ -229,7 +229,9 @@ test('an erasure and an export leave another customer alone who shares an opport
   await agency.patch(`/v1/customers/${eva.id}`, { contacts: [email('other@example.com')] });
   const ana = await customer(agency, { firstName: word('name'), contacts: [once] });
   // Each has a contact that the other had before.
-  await agency.patch(`/v1/customers/${ana.id}`, { contacts: [now] });
+  const handle = 'same@example.com';
+  const hersAlone = contact('messenger', handle);
+  await agency.patch(`/v1/customers/${ana.id}`, { contacts: [now, hersAlone] });
   await agency.patch(`/v1/customers/${eva.id}`, { contacts: [once] });
   const thread = { contactName: 'Vecina', customerId: null };
   const unclaimed = await conversation(agency, { ...thread, channel: 'email', contact: 'once@example.com' });
@@ -241,6 +243,7 @@ test('an erasure and an export leave another customer alone who shares an opport
   await attachment(agency, service.storage, offer.id, { fileName: 'Vecina' });
   const mine = await quote(agency, { opportunityId: lead.id, title: word('offer') });
   await attachment(agency, service.storage, mine.id, { fileName: word('file') });
+  await call.delete(`/quotes/${mine.id}`);
   const older = await conversation(agency, { customerId: ana.id, contactName: word('thread') });
   const newer = await conversation(agency, { ...thread, customerId: eva.id, rotatedFrom: older.id });
   await writes(agency, older, 'message');
@@ -248,11 +251,13 @@ test('an erasure and an export leave another customer alone who shares an opport
 
   // Since Ana was archived, the other customer has her contact; in another channel it is somebody else.
   await agency.delete(`/v1/customers/${ana.id}`);
-  await agency.patch(`/v1/customers/${eva.id}`, { contacts: [once, now] });
-  for (const channel of ['email', 'web']) {
-    const { id } = await conversation(agency, { ...thread, channel, contact: 'now@example.com' });
+  await agency.patch(`/v1/customers/${eva.id}`, { contacts: [once, now, web(handle)] });
+  for (const { identifierType: channel, identifierValue } of [now, web(handle)]) {
+    const { id } = await conversation(agency, { ...thread, channel, contact: identifierValue });
     await message(agency, id, hers);
   }
+  const chat = await conversation(agency, { channel: 'messenger', contact: handle, customerId: null });
+  await writes(agency, chat, 'chat');
 
   /** Everything of the other customer. Whoever follows her chain hears of the erased messages in it. */
   const ofEva = async () =>
@@ -266,11 +271,11 @@ test('an erasure and an export leave another customer alone who shares an opport
   expect(exported.body).toMatchObject({
     opportunities: [{ id: lead.id }],
     quotes: [{ id: mine.id, attachments: [{ fileName: word('file') }] }],
-    conversations: [{ id: older.id, messages: [{ content: word('message') }] }],
+    conversations: [{ id: older.id, messages: [{ content: word('message') }] }, { id: chat.id }],
   });
   expect(await erase(agency, ana)).toMatchObject({
     status: 200,
-    body: { erased: { conversations: 1, messages: 1, opportunities: 1, quotes: 1, attachments: 1 } },
+    body: { erased: { conversations: 2, messages: 2, opportunities: 1, quotes: 1, attachments: 1 } },
   });
   expect(await ofEva()).toEqual(untouched);
   expect(await left(agency)).toEqual([]);
@@ -379,7 +384,7 @@ test('an export and an erasure name the other customers with one of the contacts
   const twin = await customer(agency, { contacts });
   await agency.delete(`/v1/customers/${twin.id}`);
   const ana = await customer(agency, { contacts: contacts.slice(0, 1) });
-  await customer(agency);
+  await customer(agency, { contacts: [web('twin@example.com')] });
   const sameContacts = async ({ id }: { id: string }) =>
     (await dashboard.of(agency).get(`/customers/${id}/export`)).body.sameContacts;
   expect([await sameContacts(ana), await sameContacts(twin)]).toEqual([[twin.id], [ana.id]]);
