@@ -17,6 +17,9 @@ const ERROR = /^(?:#[¡¿]?\p{Lu}[\p{Lu}\d/_]*[!?]|#\p{Lu}\/\p{Lu}|#(?:NV|YOK|GE
 /** A long number as spreadsheets show it: only its first digits are left. */
 const CUT = /^\d(?:[.,]\d+)?E\+\d{2,}$/i;
 
+/** UTF-8 that was read as Windows-1252 and saved, and characters that were lost. */
+const GARBLED = /\p{Ll}Ã[¡-¿]|\ufffd/u;
+
 /** Text that a spreadsheet would open as a number or a date: it would lose its plus, its zeros, its last digits or its form. */
 const CHANGED = /^(?:\+[\d ().-]+|0\d+|\d{12,}|\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?)$/;
 const NUMBER = /^\+?\d[\d ().,/-]*$/;
@@ -24,7 +27,7 @@ const NUMBER = /^\+?\d[\d ().,/-]*$/;
 /** Whether a spreadsheet would change the text, or an apostrophe before it would be taken for a mark. */
 const isChanged = (text: string): boolean => {
   const plain = text.replace(/^'+/, '');
-  return [CHANGED, ERROR, CUT, ...(plain === text ? [] : [NUMBER])].some((form) => form.test(plain));
+  return [CHANGED, ERROR, CUT, GARBLED, ...(plain === text ? [] : [NUMBER])].some((form) => form.test(plain));
 };
 
 /** An apostrophe marks text that is to be taken literally: formulas, blanks, and what a spreadsheet would change. */
@@ -48,6 +51,8 @@ export function fromCell(cell: string): string | undefined {
 /** Why a cell is no longer what somebody wrote; undefined for any other cell. */
 export function damageOf(cell: string): string | undefined {
   if (ERROR.test(cell.trim())) return 'is an error of your spreadsheet';
+  if (/^=\s*[A-Z.]+\(/i.test(cell.trim())) return 'is a formula of your spreadsheet: save its result';
+  if (/^[^']/.test(cell) && GARBLED.test(cell)) return 'has letters of another encoding: save it as UTF-8';
   return CUT.test(cell.trim())
     ? 'is a number that your spreadsheet has cut: format the column as text, and enter the number again'
     : undefined;

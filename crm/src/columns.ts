@@ -76,7 +76,7 @@ export const isRejections = (header: readonly string[]): boolean =>
 const withoutRemark = (header: string): string =>
   header
     .slice(0, MAX_NAME_LENGTH)
-    .replaceAll(/\(.*\)|\[.*\]/g, '')
+    .replaceAll(/^\d+[.)] ?|\(.*\)|\[.*\]/g, '')
     .split(/\s+/)
     .filter((word, index) => index === 0 || (!isCurrency(word) && !/^(?:en|em|in)$/i.test(word)))
     .join('');
@@ -269,15 +269,23 @@ export function requireHeader(
     recognize(cells) ? cells.length : cells.filter((cell) => fieldNamed(cell, FIELDS[resource])).length;
   const widthOf = (cells: readonly string[]): number => cells.filter((cell) => cell.trim() !== '').length;
   const width = widthOf(header);
-  if (namesOf(header) > 0 && width > 1) return;
-  const later = rows.find(({ cells }) => widthOf(cells) > width && (width === 1 || namesOf(cells) > 1));
+  const names = namesOf(header);
+  const [only = ''] = header;
+  const parts = only.split(/[,;|^\t]|\s{2,}/).filter((part) => fieldNamed(part, FIELDS[resource]));
+  if (header.length === 1 && parts.length > 1)
+    throw new CommandError(
+      `Line ${line} has several names in one cell (${only}): save the file with one delimiter between all cells.`,
+    );
+  const later = rows.find(
+    ({ cells }) => widthOf(cells) > width && (width === 1 || namesOf(cells) > Math.max(1, names)),
+  );
   const title = header.find(Boolean);
   if (later)
     throw new CommandError(
       `The names of the columns are in line ${later.line}: delete what is above it ("${title}").`,
     );
   const datum = header.find((cell) => isAddress(cell) || isNumber(cell) || /^-?\d[\d.,]*$/.test(cell));
-  if (datum === undefined || namesOf(header) > 0) return;
+  if (datum === undefined || names > 0) return;
   const example =
     resource === 'customers' ? 'firstName,whatsapp,email' : 'externalReferenceCode,title,fromPrice';
   throw new CommandError(
@@ -400,6 +408,7 @@ export function bodyReader(
     let whole: string | undefined;
     for (const { header, field, rule, index, isWhole } of used) {
       const { kind } = rule;
+      const isOwn = header === field;
       const text = fromCell(cells[index] ?? '');
       if (text === undefined) {
         if (clears !== 'none' && isNullable(field)) body[field] ??= null;
@@ -412,7 +421,7 @@ export function bodyReader(
         if (damage !== undefined) throw new CellError(`${damage}: ${JSON.stringify(text)}`);
         if (kind === 'contact') {
           const identifierType = field.slice('contacts.'.length) as IdentifierType;
-          for (const identifierValue of contactsIn(identifierType, text, { country })) {
+          for (const identifierValue of contactsIn(identifierType, text, { country, isOwn })) {
             const key = contactKey(identifierType, identifierValue);
             const rule = key ?? identifierRule(identifierType, identifierValue);
             const message = about(`${rule}: ${JSON.stringify(identifierValue)}`);
@@ -422,9 +431,9 @@ export function bodyReader(
           }
         } else if (isWhole) whole ??= text;
         else {
-          const value = cellValue(rule, text, { mark: marks[index], isOwn: header === field });
-          const isOfOthers = kind === 'tags' && header !== field;
-          const read = isOfOthers ? (value as string[]).filter((tag) => !isOwnLabel(tag)) : value;
+          const value = cellValue(rule, text, { mark: marks[index], isOwn });
+          const read =
+            kind === 'tags' && !isOwn ? (value as string[]).filter((tag) => !isOwnLabel(tag)) : value;
           body[field] = body[field] == null ? read : (TOGETHER[field]?.(body[field], read) ?? body[field]);
           if (/^(?:fromPrice|priceMax)$/.test(field))
             currencies.push(currencyNamed(header) ?? undefinedCurrency);

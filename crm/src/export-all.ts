@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable, Transform } from 'node:stream';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ConversationMessage, CrmError, type QuoteAttachment } from '../../client/src/index.ts';
@@ -217,26 +217,18 @@ async function download(url: string, path: string, sizeBytes: number, signal: Ab
     await response.body?.cancel();
     throw new MissingFile(`the response was ${response.status}`);
   }
-  const hash = createHash('sha256');
-  let bytes = 0;
-  const measure = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
-      bytes += chunk.length;
-      done(null, chunk);
-    },
-  });
   const partial = `${path}.partial`;
   const body = Readable.fromWeb(response.body as never);
   try {
-    await pipeline(body, measure, createWriteStream(partial), { signal });
-    if (bytes !== sizeBytes) throw new MissingFile(`it has ${bytes} bytes instead of ${sizeBytes}`);
+    await pipeline(body, createWriteStream(partial), { signal });
+    const { size } = await stat(partial);
+    if (size !== sizeBytes) throw new MissingFile(`it has ${size} bytes instead of ${sizeBytes}`);
     await finish(partial, path);
   } catch (error) {
     await rm(partial, { force: true });
     throw error;
   }
-  return hash.digest('hex');
+  return sha256Of(path);
 }
 
 const ATTEMPTS = 4;

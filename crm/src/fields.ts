@@ -175,7 +175,15 @@ const BETWEEN: Record<string, RegExp> = {
 
 /** What stands around a contact: a label, the kind of the number, an apostrophe, the decimals of a spreadsheet. */
 const AROUND =
-  /^\p{L}[\p{L} .]*:\s*(?=[+\d(]|\S+@)|\s*\((?:whatsapp|wsp|cel|celular|m[oó]vil|casa|trabajo|oficina|personal)\)$|^'(?=[+\d]|[^\s']+@)|(?<=@\S+)'$|(?<=\d{7})\.0$/giu;
+  /^\p{L}[\p{L} .]*:\s*(?=[+\d(]|\S+@)|\s*\((?:whatsapp|wsp|cel|celular|m[oó]vil|casa|trabajo|oficina|personal)\)$|^'(?=[+\d]|[^\s']+@)|(?<=@\S+)'$|(?<=\d{7})\.0{1,2}$/giu;
+
+/** What people write where there is no contact: as an account, it would make one customer of all who have none. */
+const NONE =
+  /^(?:n\/?[ad]|s\/?[nd]|no|n[aã]o tem|no (?:tiene|usa|aplica|sabe)|ningun[oa]|nenhuma?|none|null|sin .{1,20})$/i;
+
+/** A link that opens a chat, before its slashes are taken for those between contacts. */
+const CHAT_LINKS =
+  /(?:https?:\/\/)?(?:\w{1,4}\.)?(?:wa\.me\/|whatsapp\.com\/send\/?\?phone=)\+?(\d{6,18})(?:[/?&#]\S*)?/gi;
 
 /** The number with its country code, if it is valid in the country. */
 function withCountryCode(text: string, country: CountryCode | undefined): string {
@@ -185,13 +193,14 @@ function withCountryCode(text: string, country: CountryCode | undefined): string
 }
 
 /** The contacts of a cell, each as it can be sent. `Ana <ana@example.com>` is the address alone. */
-export function contactsIn(channel: string, text: string, { country }: Reading): string[] {
+export function contactsIn(channel: string, text: string, { country, isOwn }: Reading): string[] {
+  if (!isOwn && NONE.test(text)) return [];
   const isTelephone = channel === 'whatsapp' || channel === 'telefono';
   const between = BETWEEN[isTelephone ? 'whatsapp' : channel];
   if (between === undefined) return parseList(text, BARS);
   const plain =
     channel === 'email' ? text.replaceAll(/(?<![^,;|\n<>])[^,;|\n<>]*<([^<>\s@]+@[^<>\s@]+)>/g, '$1') : text;
-  const values = parseList(plain, between)
+  const values = parseList(isTelephone ? plain.replaceAll(CHAT_LINKS, '+$1') : plain, between)
     .filter((value) => /[\p{L}\p{N}]/u.test(value))
     .map((value) => (value.length > MAX_CONTACT_LENGTH ? value : value.replace(AROUND, '')))
     .map((value) => (isTelephone ? withCountryCode(value, country) : value));

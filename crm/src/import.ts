@@ -114,7 +114,11 @@ function codeChecker(context: Context): (body: Body, line: number) => Promise<bo
     if (earlier !== undefined) reject(`is also in line ${earlier}`, 'DUPLICATE_CODE');
     lines.set(code, line);
     if (context.isOffline) return false;
-    catalog ??= productsByCode(context).catch(ifForbidden(new Map()));
+    catalog ??= productsByCode(context).catch((error: unknown) => {
+      // A key that only creates cannot read what there is.
+      if (error instanceof CrmError && error.status === 403) return new Map();
+      throw error;
+    });
     const [product] = (await catalog).get(code) ?? [];
     if (!product) return false;
     if (Object.keys(differences(product, fields)).length > 0 || !hasVariants(product, variants))
@@ -122,14 +126,6 @@ function codeChecker(context: Context): (body: Body, line: number) => Promise<bo
     return true;
   };
 }
-
-/** A key that only creates cannot read what there is. */
-const ifForbidden =
-  <Value>(value: Value) =>
-  (error: unknown): Value => {
-    if (error instanceof CrmError && error.status === 403) return value;
-    throw error;
-  };
 
 /**
  * Creates a record for each row, or updates the customer that has its contact. A dry run checks each row and sends none; rows of

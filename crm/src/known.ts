@@ -13,7 +13,7 @@ const PRODUCTS = Object.entries(NAMES.exports).map(([name, { signs = '', ...fiel
 
 /** Numbers and addresses that are not the person's, or no contacts at all. */
 const OF_OTHERS =
-  /fax|owner|propietari|proprietari|duen[oa]|^dono|donodo|responsab|responsav|responsible|assistant|asistente|assistente|manager|gerente|vended[oe]r|asesor|assessor|ejecutiv|executiv|agente|atendente|consultor|encargad|asignad|atribuid|assigned|assignee|seller|salesrep|sdr|createdby|modifiedby|creadopor|modificadopor|criadopor|modificadopor|pager|telex|callback|isdn|radio|tty|companymainphone|centralita|recordid|displayname$|label$|type$|tipo$|^id$/;
+  /fax|owner|propietari|proprietari|duen[oa]|^dono|donodo|responsab|responsav|responsible|assistant|asistente|ayudante|ajudante|assistente|manager|gerente|vended[oe]r|asesor|assessor|ejecutiv|executiv|agent|atend|consultor|encargad|asignad|atribuid|assigned|assignee|seller|salesemail|salesphone|bookedby|referid|indicadopor|referredby|emergenc|conyuge|conjuge|spouse|espos[oa]|proveedor|fornecedor|supplier|salesrep|sdr|createdby|modifiedby|creadopor|criadopor|modificadopor|pager|telex|callback|isdn|radio|tty|companymainphone|centralita|recordid|displayname$|label$|type$|tipo$|^id$/;
 
 /** Whether a column is of somebody else than the person of its row, such as the owner of the lead. */
 export const isOfOthers = (header: string): boolean => OF_OTHERS.test(folded(header));
@@ -22,11 +22,8 @@ function whole(patterns: string): RegExp {
   return RegExp(`^(?:${patterns.replaceAll(' ', '|')})$`);
 }
 
-/** `fieldOf` returns an empty text for a column that is left out on purpose. */
-export type Known = { name: string; fieldOf: (header: string) => string | undefined };
-
-/** The product that wrote the file. */
-export function recognize(header: readonly string[]): Known | undefined {
+/** The product that wrote the file; `fieldOf` returns an empty text for a column that is left out on purpose. */
+export function recognize(header: readonly string[]) {
   const names = header.map(folded);
   const product = PRODUCTS.find(({ signs }) =>
     signs.some((sign) => sign.every((pattern) => names.some((name) => pattern.test(name)))),

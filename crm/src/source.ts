@@ -60,10 +60,7 @@ function delimiterOf(sample: string): string {
 const OTHER_FILES: [RegExp, string][] = [
   [/^BEGIN:VCARD/i, 'is a vCard. Import it into Google Contacts, and export it there as Google CSV.'],
   [/^(?:PK\p{Cc}{2}|ÐÏ\p{Cc}à)/u, 'is a workbook. Save its sheet as CSV UTF-8.'],
-  [
-    /^\s*<(?:!doctype|html|table|\?xml)/i,
-    'is a web page or XML. Open it in a spreadsheet, and save it as CSV UTF-8.',
-  ],
+  [/^\s*<(?:!doctype|html|table|\?xml)/i, 'is a web page or XML. Save it as CSV UTF-8 in a spreadsheet.'],
   [/^%PDF/, 'is a PDF. Export the table as CSV.'],
 ];
 
