@@ -164,10 +164,7 @@ function createCustomer(call: Call): Promise<Row | undefined> {
     ...{ identifierType: type, identifierValue: value, phoneNumber: phoneNumber(type, value) },
     contactKey: contactKey(type, value) ?? '',
   }));
-  const searched = children.flatMap((one) =>
-    [one.identifierValue, one.contactKey, one.phoneNumber ?? []].flat(),
-  );
-  const contactSearch = searched.join('\u001f');
+  const contactSearch = children.map((one) => `${one.identifierValue}\u001f${one.contactKey}`).join('\u001f');
   return create(call, customers, { ...customer, contactSearch }, CONTACTS, children);
 }
 
