@@ -32,10 +32,11 @@ function start(path = data, settings: Record<string, string> = SETTINGS) {
 
 describe('the embedded server', () => {
   test.skipIf(!isRoot)(
-    'rejects another user of the machine who reaches its socket, also when pg_hba.conf was edited',
+    'rejects another user of the machine who reaches its socket, also when pg_hba.conf was edited; its log is private',
     async () => {
       await writeFile(join(data, 'pg_hba.conf'), 'local all all trust\n');
       const { host } = await start();
+      expect((await stat(join(host, 'server.log'))).mode & 0o777).toBe(0o600);
       onTestFinished(() => chmod(host, 0o700));
       await chmod(host, 0o711);
       await chmod(join(host, '.s.PGSQL.5432'), 0o777);

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { withJobLock } from '../../src/jobs/lock.ts';
 import { JOBS } from '../../src/jobs/schedule.ts';
 import { closeOrganization } from '../../src/organizations/repository.ts';
+import { hold } from '../support/databases.ts';
 import { PROGRAM, runProgram } from '../support/process.ts';
 import { product } from '../support/records.ts';
 import { useService } from '../support/service.ts';
@@ -55,7 +56,7 @@ test.each(['job purge-organizations', 'keys organizations', 'migrate', 'demo'])(
   },
 );
 
-test('npm run keys issues, rotates and lists keys, but issues none for a closed organization', async () => {
+test('npm run keys issues, rotates and lists keys, waits for a lock as long as a request, and issues none for a closed organization', async () => {
   const { id: organization, scope } = await service.agency();
   const keys = async (command: string) =>
     (await run(`keys ${command} --organization ${organization}`)).stdout;
@@ -71,6 +72,11 @@ test('npm run keys issues, rotates and lists keys, but issues none for a closed 
   expect(await keys('list')).toMatch(
     new RegExp(`^${successor}  .*\n${id}  .*  site  read  catalog,team  replaced by ${successor}, expires 2`),
   );
+  const commit = await hold(service.ownerUrl, 'select from api_keys where id = $1 for update', [successor]);
+  const impatient = { ...access(), DATABASE_TIMEOUT_MS: '100' };
+  const waiting = await run(`keys rotate --id ${successor} --organization ${organization}`, impatient);
+  expect(waiting).toMatchObject({ code: 1, stderr: expect.stringContaining('lock timeout') });
+  await commit();
   await closeOrganization(scope);
   expect(await run(`keys issue --organization ${organization} --name site`)).toMatchObject({
     code: 1,
