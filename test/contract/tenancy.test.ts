@@ -121,17 +121,25 @@ const changeIds = (agency: Agency, ids: readonly (readonly [from: string, to: st
 
 test('no operation returns or changes anything of another organization whose records have the same ids', async () => {
   const [other, own] = [world(await service.agency('twinb9')), world(await service.agency())];
-  const has = await populate(other, 'twinb9');
+  const has = await populate(other, 'twinb9', 1);
   const made = await populate(own, 'twina9');
   const { word: _, organizationId, stageKey, contactId, token, providerMessageId, ...ids } = has;
   const names = Object.keys(ids) as (keyof typeof ids)[];
+  const isOfRecords = (name: string) => !/(organizations|\{organizationId\}|reopen)$/.test(name);
+  const reads = operationsBy('GET').filter(isOfRecords);
+  async function readAll(ids: Has) {
+    const responses = await Promise.all(reads.map((name) => run(own, name, ids)));
+    return responses.map(({ text }) => text.replace(/"(url|lastUsedAt|exportedAt)":("[^"]*"|null)/g, ''));
+  }
+  const alone = (await readAll(made)).map((text) =>
+    names.reduce((changed, name) => changed.replaceAll(made[name], has[name]), text),
+  );
   await changeIds(
     own.agency,
     names.map((name) => [made[name], has[name]]),
   );
   const same = { ...made, ...ids, providerMessageId };
-  const isOfRecords = (name: string) => !/(organizations|\{organizationId\}|reopen)$/.test(name);
-  const reads = operationsBy('GET').filter(isOfRecords);
+  expect(await readAll(same)).toEqual(alone);
   // The documents name a record before its parts, which have to be deleted first.
   const writes = [...operationsBy('POST', 'PATCH', 'PUT'), ...operationsBy('DELETE').reverse()].filter(
     (name) => isOfRecords(name) && !name.endsWith('/restore'),
@@ -168,9 +176,15 @@ test('no operation returns or changes anything of another organization whose rec
   expect((await agency.get('/v1/customers?contact=twina9')).body.data).toMatchObject([{ id: customerId }]);
   expect((await agency.get(`/v1/quotes?customerId=${twin}`)).status).toBe(200);
   expect((await agency.get(`/v1/customers/${twin}`)).text).toContain(customerId);
+  const next = await conversation(agency, { rotatedFrom: same.conversationId });
+  expect(JSON.stringify(next)).not.toContain('twinb9');
   const details = [{ path: 'body.contacts[0]', customerId }];
   expect((await agency.post('/v1/customers', { contacts })).body.error.details).toEqual(details);
   for (const id of [ofPerson, unlinked]) await thread(own, id, {});
+  for (const query of [`customerId=${customerId}`, `contact=${CONTACT.identifierValue}`, 'query=12345670']) {
+    const { text } = await agency.get(`/v1/conversations?${query}`);
+    for (const id of [ofPerson, unlinked]) expect(text, query).not.toContain(id);
+  }
   await thread(own, found, { contact: 'twina9' });
   const erased = { contacts: 3 };
   expect((await run(own, ERASE, same, { customerId: twin })).body).toMatchObject({
