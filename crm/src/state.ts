@@ -1,6 +1,7 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import type { CountryCode } from 'libphonenumber-js/max';
 import type { Columns } from './columns.ts';
+import { CommandError } from './context.ts';
 import type { UpdateMode } from './update.ts';
 
 /** What happens to a contact that is none: only it is left out, or its row. */
@@ -34,6 +35,7 @@ export async function readJson<Value>(path: string): Promise<Value | undefined> 
     return JSON.parse(await readFile(path, 'utf8')) as Value;
   } catch (error) {
     if ((error as { code?: string }).code === 'ENOENT') return undefined;
+    if (error instanceof SyntaxError) throw new CommandError(`${path} is broken: delete it, and start over.`);
     throw error;
   }
 }
@@ -42,7 +44,10 @@ export async function readJson<Value>(path: string): Promise<Value | undefined> 
 export async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.new`;
   await writeFile(temporary, text);
-  await rename(temporary, path);
+  await rename(temporary, path).catch((error: { code?: string }) => {
+    // Another import of the same file at the same time has renamed it.
+    if (error.code !== 'ENOENT') throw error;
+  });
 }
 
 export const removeState = (path: string): Promise<void> => rm(statePath(path), { force: true });

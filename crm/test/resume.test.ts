@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
 import type { Agency } from '../../test/support/service.ts';
-import { statePath } from '../src/state.ts';
+import { replaceFile, statePath } from '../src/state.ts';
 import { crm, startCrm, useCrm } from './command.ts';
 
 const { service, file, origin, at } = useCrm();
@@ -82,4 +82,15 @@ test('a sync archives no further products after Ctrl-C', async () => {
   expect((await sync.ended).code).toBe(130);
   expect((await agency.get('/v1/catalog/products')).body.pagination.total).toBeGreaterThan(1);
   await proxy.close();
+});
+
+test('a broken state is named without a stack; imports of one file at the same time can each save theirs', async () => {
+  const path = file('broken.csv');
+  await writeFile(path, 'contacts.email\nana@example.com\n');
+  await Promise.all(Array.from({ length: 20 }, () => replaceFile(statePath(path), '{')));
+  const stderr = `${statePath(path)} is broken: delete it, and start over.\n`;
+  expect(await crm(['import', 'customers', path], at(await service.agency()))).toMatchObject({
+    code: 1,
+    stderr,
+  });
 });
