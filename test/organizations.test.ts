@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { issueApiKey } from '../src/api-keys/repository.ts';
 import { parseJson } from '../src/db/index.ts';
 import { declaredCodes, INTERNAL, operationsOf } from './support/contract.ts';
@@ -114,7 +114,7 @@ const setAge = ({ id }: Id, age: string) =>
   service.query('update organizations set closed_at = now() - $2::interval where id = $1', [id, age]);
 const statusWith = async (key: string) => (await service.client(key).get('/v1/team')).status;
 
-test('a closing returns the date of the purge, which the organization shows until it is reopened; repeated, it changes nothing', async () => {
+test('a closing returns the date of the purge, which the organization shows until it is reopened; repeated, it changes nothing; every instance sees it within a second', async () => {
   const agency = await service.agency('Viajes Ñandú');
   const before = (await dashboard.of(agency).get('')).body;
   const { status, body, text } = await close(agency);
@@ -126,6 +126,13 @@ test('a closing returns the date of the purge, which the organization shows unti
   expect((await dashboard.get('/organizations?limit=100')).body.data).toContainEqual(closed);
   for (const again of await Promise.all([close(agency), close(agency)])) expect(again.text).toBe(text);
   for (const _ of [1, 2]) expect((await reopen(agency)).body).toEqual(before);
+  // As another instance closes it: this one knows it as open for 900 ms.
+  const write = () => dashboard.of(agency).patch('', {});
+  expect((await write()).status).toBe(200);
+  await setAge(agency, '0');
+  vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 900);
+  onTestFinished(() => void vi.restoreAllMocks());
+  expect(await write()).toMatchObject({ status: 409, body: CLOSED });
 });
 
 test('while the organization is closed, links work and an export signs new ones; a public link does until the purge is due', async () => {
