@@ -179,7 +179,7 @@ const AROUND =
 
 /** What people write where there is no contact: as an account, it would make one customer of all who have none. */
 const NONE =
-  /^(?:n\/?[ad]|s\/?[nd]|no|n[aã]o tem|no (?:tiene|usa|aplica|sabe)|ningun[oa]|nenhuma?|none|null|sin .{1,20})$/i;
+  /^(?:n\/?[ad]|s\/?[nd]|no|n[aã]o tem|no (?:tiene|usa|aplica|sabe)|ningun[oa]|nenhuma?|none|null|sin (?:dato|n[uú]m|mail|correo|tel|what|insta)\S*)$/i;
 
 /** A link that opens a chat, before its slashes are taken for those between contacts. */
 const CHAT_LINKS =

@@ -176,7 +176,7 @@ describe('a table of people', () => {
 "+51 987 654 342 (WhatsApp) | 51987654342",
 https://wa.me/51987654343?text=hola,
 51987654344.00,
-No tiene,max@example.com
+Sin teléfono,max@example.com
 ,"Ana <ana@example.com>, eva@example.com"
 ,"luz@example.com mia@example.com"
 ,"'paz@example.com y -"
