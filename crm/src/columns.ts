@@ -210,8 +210,10 @@ export function contactsLeftOut(columns: Columns, surveyed: readonly Cells[]): s
 
 const PRICE = /^(?:precios?|precos?|prices?|tarifas?|valor|importe|monto|pvp|fare|rate)$/;
 
+/** `Peso` alone may be a weight. */
 const isOfPrice = (header: string): boolean =>
-  currencyNamed(header) !== undefined || header.split(/[^\p{L}]+/u).some((word) => PRICE.test(folded(word)));
+  ![undefined, undefinedCurrency].includes(currencyNamed(header)) ||
+  header.split(/[^\p{L}]+/u).some((word) => PRICE.test(folded(word)));
 
 /** The status of which a column's name has a word: `Visible en web`, `Agotado`. Short words are of anything: `No`. */
 const statusIn = (header: string): string | undefined =>

@@ -317,7 +317,7 @@ describe('a catalog', () => {
     );
     expect(bodies).toMatchObject([{ currency: 'ARS' }, { currency: 'BRL' }, { currency: 'USD' }]);
     expect(problems.join()).toMatch(/"\$"\. Write three letters, such as USD.*: "Sol"/);
-    const mixed = await readCatalog('Producto;Precio desde (USD);Precio hasta (MXN)\nA;1;2\n');
+    const mixed = await readCatalog('Producto;Precio desde (USD);Precio hasta (MXN);Peso (kg)\nA;1;2;3\n');
     expect(mixed.problems).toEqual([expect.stringContaining('says USD, and another column MXN')]);
   });
 
