@@ -136,6 +136,7 @@ describe.each(filtered)('the filters of %s', (name, list) => {
       const nobody = await list.make(here.agency, { ...same, [filter]: null }).catch(() => undefined);
       const none = nobody ? [nobody.id] : [];
       expect(await find('null')).toEqual({ ids: none, total: none.length });
+      expect(await find('x')).toEqual({ ids: [], total: 0 });
       if (nobody) await list.make(here.agency, same, nobody.id);
       const tooMany = Array(101).fill(here.agency.id).join();
       await expect(find(tooMany)).rejects.toThrow('must have at most 100 ids');
@@ -150,7 +151,7 @@ describe.each(filtered)('the filters of %s', (name, list) => {
       const { sent } = filter;
       const others =
         filter.name in REFERENCES
-          ? ['x', here.agency.id]
+          ? [here.agency.id]
           : [sent.slice(1), sent.slice(0, -1), `${sent} `, `%${sent}`, sent.toLowerCase(), '%', `{${sent}}`];
       for (const value of others)
         expect(await find(value), `${filter.name}=${value}`).toEqual({ ids: [], total: 0 });
