@@ -86,7 +86,7 @@ export const recordFilters = ({ table, searchDocument }: Created) => ({
   ids: {
     where: isListed(table.id),
     inDocuments: searchDocument && isListed(searchDocument.id),
-    value: (sent: string) => sent.split(',').map((id) => id.trim()),
+    value: (sent: string) => [idsOf(sent) ?? []].flat(),
   },
 });
 
