@@ -10,6 +10,13 @@ import { isWellFormedKey } from './api-key.ts';
 import type { KeyCache } from './cache.ts';
 import type { KnownKey } from './repository.ts';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Undefined before authentication, and outside of /v1 and /mcp. */
+    apiKey: KnownKey | undefined;
+  }
+}
+
 const ACCESS_ERRORS = { read: 'KEY_READ_ONLY', create: 'KEY_CREATE_ONLY' } as const;
 
 /** Why the key may not use an operation. Nobody has access to a route that does not say what it needs. */

@@ -1,4 +1,3 @@
-import type { KnownKey } from '../api-keys/repository.ts';
 import type { ErrorCode, FieldError, RejectionReason } from '../contract/errors.ts';
 import type { ResourceName } from '../contract/resources.ts';
 import type { OrganizationScope } from '../db/index.ts';
@@ -10,11 +9,9 @@ export type Needs = {
   resource?: ResourceName;
 };
 
-/** What hooks hand on with a request, and what a route says of itself. */
+/** What hooks hand on with a request, and what a route says of itself. Authentication adds the key. */
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Undefined before authentication, and outside of /v1 and /mcp. */
-    apiKey: KnownKey | undefined;
     /** The organization of the key or, on dashboard routes, of the path. */
     scope: OrganizationScope;
     /** Who of the agency acts, as the dashboard names them in `X-Actor`: for the log line of the request. */
