@@ -7,7 +7,7 @@ import { presentedKey } from '../http/credentials.ts';
 import { COUNTED_ALREADY, isCounted } from '../http/rate-limit.ts';
 import type { Needs } from '../http/request.ts';
 import { shared } from '../shared.ts';
-import { type ApiDocument, type OperationTool, renamePaths, toolsOf } from './tools.ts';
+import { type ApiDocument, isObject, type OperationTool, renamePaths, toolsOf } from './tools.ts';
 
 /**
  * The Model Context Protocol at /mcp: streamable HTTP without sessions. Each tool call is a request to /v1
@@ -106,7 +106,7 @@ export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
     const { headers, body: parsedBody } = request;
     const { id = null, method, params } = parsedBody;
     // Null means absent, also for all arguments.
-    if (Object(params).arguments === null) Reflect.deleteProperty(Object(params), 'arguments');
+    if (isObject(params) && params.arguments === null) delete params.arguments;
     const supported = [MODERN, ...sdk.SUPPORTED_PROTOCOL_VERSIONS];
     const requested = String(headers['mcp-protocol-version'] ?? MODERN);
     // The SDK decides where the body names a revision.

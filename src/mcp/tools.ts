@@ -39,7 +39,7 @@ type Arguments = Record<string, unknown>;
 
 const nameOf = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1);
 
-const isObject = (value: unknown): value is Arguments =>
+export const isObject = (value: unknown): value is Arguments =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Null stands for an absent argument, and some hosts reject all tools where one type is a list. */
