@@ -8,10 +8,12 @@ import {
   columnsOf,
   contains,
   defineArchive,
+  defineCreate,
   defineGet,
   defineList,
+  defineLock,
   defineRestore,
-  defineStatements,
+  defineUpdate,
   equals,
   fieldsOf,
   hasEntry,
@@ -34,6 +36,7 @@ import {
   returningJson,
   searchableProducts,
   unprepared,
+  type View,
 } from '../db/index.ts';
 import {
   CatalogProduct,
@@ -79,11 +82,24 @@ export const listCatalogProducts = defineList('products.list', productView, list
 /** The fields of both APIs have columns; the schemas of a route say which it takes. */
 const written = columnsOf(CatalogProductRecordUpdate, products);
 
-/** The functions throw CATALOG_PRODUCT_NOT_FOUND. */
-export const productStatements = defineStatements('products', productView, written);
-export const productRecordStatements = defineStatements('product_records', recordView, written);
+/** Active products of an API, with the fields that it shows. The functions throw CATALOG_PRODUCT_NOT_FOUND. */
+function statementsOf<T extends CatalogProduct>(name: string, view: View<T>) {
+  const get = defineGet(`${name}.get`, view);
+  return {
+    /** `select … where organization_id = $organizationId and id = $id and archived_at is null` */
+    get,
+    /** The same, after `select … for no key update`. */
+    lock: defineLock(products, get),
+    /** `insert into products (…) values (…) returning *` */
+    insert: defineCreate(`${name}.create`, view, written),
+    /** `update products set title = $title where … and archived_at is null returning *`, of the fields that are sent. */
+    patch: defineUpdate(`${name}.update`, view, written, get),
+  };
+}
+export type ProductStatements = ReturnType<typeof statementsOf<CatalogProduct>>;
 
-export type ProductStatements = typeof productStatements;
+export const productStatements = statementsOf('products', productView);
+export const productRecordStatements = statementsOf('product_records', recordView);
 
 export const createCatalogProduct = (
   scope: OrganizationScope,

@@ -9,11 +9,12 @@ import {
   customerName,
   customers,
   defineArchive,
+  defineCreate,
   defineGet,
   defineList,
   defineLock,
   defineRestore,
-  defineStatements,
+  defineUpdate,
   equals,
   erasures,
   fieldsOf,
@@ -127,10 +128,19 @@ const lists = {
 
 export const listCustomers = defineList('customers.list', customerView, lists);
 
-/** The functions throw CUSTOMER_NOT_FOUND. */
+/** Active customers of an API, with the fields that it shows. The functions throw CUSTOMER_NOT_FOUND. */
 function statementsOf<T extends Customer>(name: string, view: View<T>) {
-  const { get, lock, insert, patch } = defineStatements(name, view, customerColumns);
-  return { get: withMergedHint(get), lock: withMergedHint(lock), insert, patch: withMergedHint(patch) };
+  const get = defineGet(`${name}.get`, view);
+  return {
+    /** `select … where organization_id = $organizationId and id = $id and archived_at is null` */
+    get: withMergedHint(get),
+    /** The same, after `select … for no key update`. */
+    lock: withMergedHint(defineLock(customers, get)),
+    /** `insert into customers (…) values (…) returning *` */
+    insert: defineCreate(`${name}.create`, view, customerColumns),
+    /** `update customers set city = $city where … and archived_at is null returning *`, of the fields that are sent. */
+    patch: withMergedHint(defineUpdate(`${name}.update`, view, customerColumns, get)),
+  };
 }
 export type CustomerStatements = ReturnType<typeof statementsOf<Customer>>;
 

@@ -137,25 +137,6 @@ export function defineUpdate<T, Name extends string>(
   };
 }
 
-/** The functions of the active records of an API, with the fields that it shows. */
-export function defineStatements<T, Name extends string>(
-  name: string,
-  view: View<T>,
-  written: Columns<Name>,
-) {
-  const get = defineGet(`${name}.get`, view);
-  return {
-    /** `select … where organization_id = $organizationId and id = $id and archived_at is null` */
-    get,
-    /** The same, after `select … for no key update`. */
-    lock: defineLock(view.table, get),
-    /** `insert into products (…) values (…) returning *` */
-    insert: defineCreate(`${name}.create`, view, written),
-    /** `update products set title = $title where … and archived_at is null returning *`, of the fields that are sent. */
-    patch: defineUpdate(`${name}.update`, view, written, get),
-  };
-}
-
 export type ArchivableTable = TenantTable & { archivedAt: PgColumn };
 
 export type Archived = { id: string; archivedAt: string };
