@@ -7,11 +7,12 @@ import { generateKey } from '../../src/api-keys/api-key.ts';
 import { openKeyCache } from '../../src/api-keys/cache.ts';
 import { checkDatabase, type DatabaseOptions, unprepared } from '../../src/db/index.ts';
 import { createLogger } from '../../src/http/logging.ts';
+import { createMetrics } from '../../src/http/metrics.ts';
 import { countAtWork, hold } from '../support/databases.ts';
-import { type Asked, ownApp, ownInstance, ownPool } from '../support/instance.ts';
+import { ownApp, ownLog, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
-import { customer, product } from '../support/records.ts';
-import { type Reply, useService } from '../support/service.ts';
+import { customer, product, web } from '../support/records.ts';
+import { type Agency, type Reply, useService } from '../support/service.ts';
 import { listen, requestBytes } from '../support/socket.ts';
 
 /**
@@ -32,10 +33,29 @@ const UNKNOWN = unavailable(
   'The request may have been applied. Retry with the same Idempotency-Key, or read before you retry.',
 );
 
-type Instance = Awaited<ReturnType<typeof ownInstance>>;
+type Sent = readonly [method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, body?: object];
+type Line = { msg: string; level: number; status?: number };
 
-function expectUnavailable({ status, retryAfter, body }: Awaited<ReturnType<Instance['send']>>): void {
-  expect([UNAVAILABLE, UNDONE, UNKNOWN]).toContainEqual(body);
+/** Another instance, with its own pool and log. It shares the service's keys, so that only the pool under test fails. */
+async function startInstance(options: Partial<DatabaseOptions> = {}) {
+  const { logger, lines } = ownLog<Line>();
+  const db = ownPool(service, options);
+  const metrics = createMetrics(db);
+  const app = await ownApp(service, { db, logger, metrics, mcp: 'write' });
+  const send = async ({ key }: Agency, ...[method, url, body]: Sent) => {
+    const headers = { 'x-api-key': key };
+    const response = await app.inject({ method, url, headers, ...(body && { payload: body }) });
+    const { statusCode: status } = response;
+    return { status, retryAfter: response.headers['retry-after'], body: response.json() };
+  };
+  const statusOf = async (agency: Agency, ...sent: Sent) => (await send(agency, ...sent)).status;
+  return { app, db, lines, metrics, send, statusOf };
+}
+
+type Response = Awaited<ReturnType<Awaited<ReturnType<typeof startInstance>>['send']>>;
+
+function expectUnavailable({ status, retryAfter, body }: Response, ...bodies: object[]): void {
+  expect(bodies).toContainEqual(body);
   expect([status, retryAfter]).toEqual([503, expect.stringMatching(/^[1-9]\d*$/)]);
 }
 
@@ -56,7 +76,7 @@ const lock = (table: string) => hold(service.ownerUrl, `lock table ${table} in a
 test('while connections are killed, every read succeeds', async () => {
   const agency = await service.agency();
   const existing = await customer(agency);
-  const { send } = await ownInstance(service);
+  const { send } = await startInstance();
   let killed = 0;
   for (let round = 0; round < 20 || killed < 20; round += 1) {
     const reads = Array.from({ length: 6 }, async () => [
@@ -71,13 +91,13 @@ test('while connections are killed, every read succeeds', async () => {
   }
 });
 
-test('requests that exceed the timeout are 503, and their statements end: nothing is written later', async () => {
+test('requests that exceed the timeout are 503, logged with organization and statement, and counted; their statements end: nothing is written later', async () => {
   const agency = await service.agency();
   const [existing, sold] = [await customer(agency), await product(agency)];
-  const { send, db } = await ownInstance(service, { statementTimeout: 150 });
+  const { send, db, lines, metrics } = await startInstance({ poolSize: 40, statementTimeout: 150 });
   const locks = [await lock('products'), await lock('customers')];
-  const contacts = [{ identifierType: 'web', identifierValue: 'late' }];
-  for (const { status, body } of await Promise.all([
+  const contacts = [web('late')];
+  for (const reply of await Promise.all([
     send(agency, 'GET', '/v1/catalog/products'),
     send(agency, 'GET', `/v1/catalog/products/${sold.id}`),
     send(agency, 'POST', '/v1/catalog/products', { title: 'Late' }),
@@ -85,12 +105,26 @@ test('requests that exceed the timeout are 503, and their statements end: nothin
     send(agency, 'POST', '/v1/customers', { contacts }),
     send(agency, 'PATCH', `/v1/customers/${existing.id}`, { contacts }),
     send(agency, 'DELETE', `/v1/customers/${existing.id}`),
-  ])) {
-    expect(status).toBe(503);
-    expect([UNAVAILABLE, UNDONE]).toContainEqual(body);
-  }
+  ]))
+    expectUnavailable(reply, UNAVAILABLE, UNDONE);
   expect(db.stats().running).toBe(0);
   expect(await countAtWork(service.ownerUrl, 'Lock')).toBe(0);
+  const line = (method: string, route: string, statement: string) =>
+    expect.objectContaining({
+      msg: 'SERVICE_UNAVAILABLE',
+      requestId: expect.any(String),
+      organizationId: agency.id,
+      apiKeyId: expect.any(String),
+      method,
+      route,
+      err: expect.objectContaining({ sqlState: '57014', statement, stack: expect.any(String) }),
+    });
+  const errors = lines.filter(({ level }) => level === 50);
+  expect(errors).toHaveLength(7);
+  expect(errors).toContainEqual(line('GET', '/v1/catalog/products', 'products.list'));
+  const update = expect.stringContaining('customers.update');
+  expect(errors).toContainEqual(line('PATCH', '/v1/customers/:customerId', update));
+  expect(await metrics.text()).toContain('database_timeouts_total 7\n');
   for (const release of locks) await release();
   const unchanged = (record: object) => ({ data: [record], pagination: { total: 1 } });
   expect((await agency.get('/v1/catalog/products')).body).toMatchObject(unchanged(sold));
@@ -124,55 +158,27 @@ test('a key that cannot be looked up is 503 without an unknown outcome, whatever
   await release();
 });
 
-test('a timeout is logged with the organization and the statement, and counted', async () => {
-  const agency = await service.agency();
-  const { id } = await customer(agency);
-  const { send, lines, metrics } = await ownInstance(service, { statementTimeout: 250 });
-  const locks = [await lock('team_members'), await lock('customers')];
-  expectUnavailable(await send(agency, 'GET', '/v1/team'));
-  const write = await send(agency, 'PATCH', `/v1/customers/${id}`, { city: 'Lima' });
-  // PostgreSQL says that it has ended the statement.
-  expect(write.body).toEqual(UNDONE);
-  for (const release of locks) await release();
-  const line = (method: string, route: string, statement: string) => ({
-    level: 50,
-    msg: 'SERVICE_UNAVAILABLE',
-    requestId: expect.any(String),
-    organizationId: agency.id,
-    apiKeyId: expect.any(String),
-    method,
-    route,
-    err: { sqlState: '57014', statement, stack: expect.any(String) },
-  });
-  expect(lines.filter(({ level }) => level === 50)).toMatchObject([
-    line('GET', '/v1/team', 'team_members.list'),
-    line('PATCH', '/v1/customers/:customerId', expect.stringContaining('customers.update')),
-  ]);
-  expect(await metrics.text()).toContain('database_timeouts_total 2\n');
-});
-
 /** An instance whose database is behind a proxy. */
-async function behindProxy() {
+async function behindProxy(options: Partial<DatabaseOptions> = {}) {
   const proxy = await startProxy(service.url);
-  const { send } = await ownInstance(service, { url: proxy.url });
+  const instance = await startInstance({ url: proxy.url, ...options });
   onTestFinished(proxy.close);
-  return { proxy, send };
+  return { proxy, ...instance };
 }
 
 describe('when the database cannot be reached', () => {
   test('writes are 503 and reads wait; when it is back, both succeed', async () => {
     const agency = await service.agency();
-    const { proxy, send } = await behindProxy();
-    expect((await send(agency, 'POST', '/v1/catalog/products', { title: 'Antes' })).status).toBe(201);
+    const { proxy, send, statusOf } = await behindProxy();
+    const create = (title: string) => [agency, 'POST', '/v1/catalog/products', { title }] as const;
+    expect(await statusOf(...create('Antes'))).toBe(201);
     proxy.cut();
     const read = send(agency, 'GET', '/v1/catalog/products');
-    const rejected = await send(agency, 'POST', '/v1/catalog/products', { title: 'Durante' });
-    expectUnavailable(rejected);
     // Without a connection it was certainly not applied.
-    expect(rejected.body).toEqual(UNDONE);
+    expectUnavailable(await send(...create('Durante')), UNDONE);
     proxy.mend();
     expect(await read).toMatchObject({ status: 200, body: { pagination: { total: 1 } } });
-    expect((await send(agency, 'POST', '/v1/catalog/products', { title: 'Después' })).status).toBe(201);
+    expect(await statusOf(...create('Después'))).toBe(201);
     const { body } = await agency.get('/v1/catalog/products');
     expect(body.data.map(({ title }: { title: string }) => title)).toEqual(['Después', 'Antes']);
   });
@@ -188,8 +194,7 @@ describe('when the database cannot be reached', () => {
     proxy.mend();
     // A second attempt would wait for the lock like the first.
     await expect.poll(async () => (await Promise.race([lost, pause(1)]))?.status).toBe(503);
-    expectUnavailable(await lost);
-    expect((await lost).body).toEqual(UNKNOWN);
+    expectUnavailable(await lost, UNKNOWN);
     await release();
     await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(0);
     await expect.poll(async () => (await agency.get(`/v1/catalog/products/${id}`)).body.title).toBe('Oaxaca');
@@ -198,41 +203,36 @@ describe('when the database cannot be reached', () => {
 
 const DEALLOCATE = unprepared('test.deallocate', () => sql<object>`deallocate all`);
 
-async function instance(options: Partial<DatabaseOptions> = {}) {
-  const own = await ownInstance(service, options);
-  const statusOf = async (...request: Parameters<typeof own.send>) => (await own.send(...request)).status;
-  return { ...own, statusOf };
-}
-
-const toolCall = (name: string, given: object = {}): Asked => ({
-  method: 'POST',
-  url: '/mcp',
-  body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: given } },
-});
+const toolCall = (name: string): Sent => [
+  'POST',
+  '/mcp',
+  { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } },
+];
 
 /** The code of an error of `/v1`, or of a tool's result. */
 const codeOf = ({ error, result }: Reply['body']): string | undefined =>
   result ? codeOf(JSON.parse(result.content[0].text)) : error?.code;
 
-test.each([
-  ['/v1', { method: 'GET', url: '/v1/team' }],
+test.each<[string, Sent]>([
+  ['/v1', ['GET', '/v1/team']],
   ['/mcp', toolCall('listTeamMembers')],
-] as const)(
+])(
   'an organization that sends too much over %s gets a quarter of the connections and half of the queue, and 503 for the rest, which is counted; others are served',
-  async (_api, read) => {
+  async (api, read) => {
     const [busy, other] = [await service.agency(), await service.agency()];
-    const { app, ask, statusOf, db, lines, metrics } = await instance({ poolSize: 8, maxWaiting: 16 });
+    const options = { poolSize: 8, maxWaiting: 16 };
+    const { app, send, statusOf, db, lines, metrics } = await startInstance(options);
     const release = await lock('team_members');
-    const reads = Promise.all(Array.from({ length: 30 }, () => ask(busy, read)));
+    const reads = Promise.all(Array.from({ length: 30 }, () => send(busy, ...read)));
     await expect.poll(() => db.stats()).toMatchObject({ running: 2, waiting: 8 });
     expect(await statusOf(other, 'GET', '/v1/customers')).toBe(200);
     expect(await statusOf(other, 'POST', '/v1/catalog/products', { title: 'Lima' })).toBe(201);
-    expect((await ask(other, toolCall('listCustomers'))).status).toBe(200);
+    expect(await statusOf(other, ...toolCall('listCustomers'))).toBe(200);
     await release();
     const responses = await reads;
     const rejected = responses.filter(({ body }) => codeOf(body) === 'SERVICE_UNAVAILABLE');
     expect(rejected).toHaveLength(20);
-    if (read.method === 'GET')
+    if (api === '/v1')
       for (const { status, retryAfter } of rejected) expect([status, retryAfter]).toEqual([503, '1']);
     expect(await statusOf(busy, 'GET', '/v1/team')).toBe(200);
 
@@ -248,22 +248,21 @@ test('when a client disconnects, what still waits is not begun, and its write th
   const agency = await service.agency();
   const { id } = await customer(agency);
   const url = `/v1/customers/${id}`;
-  const { app, db, lines } = await instance();
+  const { app, db, lines } = await startInstance();
   const { port } = await listen({ app });
   const lockedRow = await hold(service.url, 'select from customers where id = $1 for update', [id]);
   const releases = [lockedRow, await lock('team_members')];
-  const requests: Asked[] = [
-    { method: 'PATCH', url, body: { city: 'Begun' } },
-    { method: 'PATCH', url, body: { lastName: 'Waiting' } },
-    ...Array.from({ length: 4 }, () => ({ method: 'GET', url: '/v1/team' }) as const),
+  const requests: Sent[] = [
+    ['PATCH', url, { city: 'Begun' }],
+    ['PATCH', url, { lastName: 'Waiting' }],
+    ...Array.from({ length: 4 }, (): Sent => ['GET', '/v1/team']),
   ];
   const sockets: Socket[] = [];
-  for (const request of requests) {
+  for (const [method, path, body] of requests) {
     const socket = connect(port, '127.0.0.1');
     await once(socket, 'connect');
-    const { method, body } = request;
     const headers = { 'x-api-key': agency.key, ...(body && { 'Content-Type': 'application/json' }) };
-    socket.write(requestBytes(method, request.url, headers, body && JSON.stringify(body)));
+    socket.write(requestBytes(method, path, headers, body && JSON.stringify(body)));
     sockets.push(socket);
     await expect.poll(() => db.stats().running + db.stats().waiting).toBe(sockets.length);
   }
@@ -280,9 +279,7 @@ test('when a client disconnects, what still waits is not begun, and its write th
 
 test('while PostgreSQL is frozen, running and waiting requests get 503; afterwards all connections are new', async () => {
   const agency = await service.agency();
-  const proxy = await startProxy(service.url);
-  const { statusOf, db, lines } = await instance({ url: proxy.url, statementTimeout: 400 });
-  onTestFinished(proxy.close);
+  const { proxy, statusOf, db, lines } = await behindProxy({ statementTimeout: 400 });
   // A busy machine can exceed the timeout for a while.
   const expectSuccess = () => expect.poll(() => statusOf(agency, 'GET', '/v1/team')).toBe(200);
   await expectSuccess();
@@ -300,7 +297,7 @@ test('while PostgreSQL is frozen, running and waiting requests get 503; afterwar
 test('a request is repeated on another connection if the prepared statements of its connection are gone', async () => {
   const agency = await service.agency();
   const url = `/v1/customers/${(await customer(agency)).id}`;
-  const { db, statusOf } = await instance({ poolSize: 1 });
+  const { db, statusOf } = await startInstance({ poolSize: 1 });
   for (const [method, path, body] of [
     ['GET', url],
     ['GET', '/v1/customers'],
@@ -319,7 +316,7 @@ test('a connection that is read-only after a failover is replaced: one write is 
   const agency = await service.agency();
   const url = `/v1/customers/${(await customer(agency)).id}`;
   const [{ name } = {}] = await service.query<{ name: string }>('select current_database() as name');
-  const { statusOf } = await instance();
+  const { statusOf } = await startInstance();
   await service.query(`alter database ${name} set default_transaction_read_only = on`);
   const restore = () => service.query(`alter database ${name} reset default_transaction_read_only`);
   onTestFinished(() => void restore());

@@ -1,14 +1,12 @@
 import { getTableColumns, sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { productStatements, updateCatalogProduct } from '../../src/catalog/repository.ts';
 import { Customer } from '../../src/customers/schema.ts';
 import {
   allStatements,
   columnsOf,
   customers,
   fieldsOf,
-  newId,
   type Params,
   parametersOf,
   prepared,
@@ -17,7 +15,6 @@ import {
   unprepared,
 } from '../../src/db/index.ts';
 import { OWNED, TENANT_TABLES } from '../support/dataset.ts';
-import { statementOf } from '../support/statements.ts';
 // These compose every statement.
 import '../../src/app.ts';
 import '../../src/dashboard-app.ts';
@@ -156,13 +153,6 @@ test('a create of /v1 is one statement that reads no other table, so no failed r
     );
     expect(text.match(/\b(select|insert)\b/g), name).toEqual(['insert', 'select', 'select']);
   }
-});
-
-test('a PATCH assigns only the columns of its fields', async () => {
-  const { text } = await statementOf(1, (scope) =>
-    updateCatalogProduct(scope, productStatements, newId(), { durationHours: 5, includes: ['guide'] }),
-  );
-  expect(text).toMatch(/ set "duration_hours" = \$\d+, "includes" = \$\d+ where /);
 });
 
 test('of the statements of 10,000 sets of names, 64 are cached, and a connection can prepare 500; those of sets that are listed are registered', async () => {

@@ -6,7 +6,7 @@ import { newId } from '../../src/db/index.ts';
 import * as schema from '../../src/db/tables/index.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { administer, withoutTriggers } from '../support/databases.ts';
-import { copyRecord, findAllDrift, findDrift, hidden, mendCount } from '../support/drift.ts';
+import { COMPARE, findAllDrift, findDrift } from '../support/drift.ts';
 import { LISTS, populate, readList } from '../support/operations.ts';
 import { conversation, customer, opportunity, product, quote } from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
@@ -15,13 +15,11 @@ import type { Agency } from '../support/service.ts';
 
 const { service, dashboard } = useDashboard();
 
-const tables = Object.values(schema).filter((table) => is(table, PgTable));
-
 /** The tables with `updated_at`. */
-const CHANGED = tables
+const CHANGED = Object.values(schema)
+  .filter((table) => is(table, PgTable))
   .filter((table) => 'updatedAt' in getTableColumns(table))
-  .map((table) => getTableName(table))
-  .sort();
+  .map(getTableName);
 
 let populated: Agency;
 beforeAll(async () => {
@@ -73,6 +71,12 @@ test.each(CHANGED)(
   },
 );
 
+/** Copies the record `$3` of the organization `$1` to the new id `$2`, without contacts: only the service knows their keys. */
+const copyRecord = (table: string): string =>
+  `insert into ${table}
+    select (jsonb_populate_record(t, jsonb_build_object('id', $2::text, 'token', $2::text, 'contacts', '[]'::json, 'contact_keys', '[]'::json))).*
+    from ${table} t where organization_id = $1 and id = $3`;
+
 /** The lists whose records are counted or have search documents. */
 const DERIVED = Object.entries(LISTS)
   .filter(([, { resource, searched }]) => resource.isCounted || Object.keys(searched).length > 0)
@@ -91,10 +95,11 @@ test.each(DERIVED)(
 
     const key = [agency.id, newId()];
     const where = 'where organization_id = $1 and id = $2';
-    const { by } = hidden(table);
+    const hides = table === 'conversations' ? 'continued_by' : 'archived_at';
+    const hidden = table === 'conversations' ? `'${newId()}'` : 'now()';
     const insert = () => service.query(copyRecord(table), [...key, original.id]);
-    const archive = () => service.query(`update ${table} set ${by} = ${hidden(table).as} ${where}`, key);
-    const restore = () => service.query(`update ${table} set ${by} = null ${where}`, key);
+    const archive = () => service.query(`update ${table} set ${hides} = ${hidden} ${where}`, key);
+    const restore = () => service.query(`update ${table} set ${hides} = null ${where}`, key);
     const remove = () => service.query(`delete from ${table} ${where}`, key);
     const expectTotal = async (total: number, after: string) => {
       for (const query of ['limit=100', 'limit=100&query=igual']) {
@@ -229,7 +234,15 @@ test('deploy/compare.sql finds changes that bypassed the triggers, and its repai
   ]);
 
   const creating = Promise.all(Array.from({ length: 50 }, () => product(agency)));
-  await mendCount(service, count);
+  const [repair = ''] = /insert into live_counts.*\n-- .*/.exec(COMPARE) ?? [];
+  await service.query(
+    repair
+      .replace('\n--', '\n')
+      .replace('ORGANIZATION', agency.id)
+      .replace('WHAT', count.what)
+      .replace('VALUE', count.value)
+      .replace('MISSING', count.missing),
+  );
   await creating;
   expect((await agency.get('/v1/catalog/products')).body.pagination.total).toBe(51);
   expect((await findDrift(service, agency)).map(({ kept_in }) => kept_in)).not.toContain('live_counts');

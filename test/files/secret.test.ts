@@ -1,5 +1,5 @@
 import crypto from 'node:crypto';
-import files, { mkdtemp, open, readdir, rm, stat } from 'node:fs/promises';
+import files, { mkdtemp, open, readdir, stat } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,11 +20,7 @@ beforeAll(async () => {
   agency = await service.agency();
 });
 
-async function ownFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'crm-secret-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  return folder;
-}
+const ownFolder = () => mkdtemp(join(tmpdir(), 'crm-secret-'));
 
 function restoreBuiltins(): void {
   vi.restoreAllMocks();

@@ -1,6 +1,6 @@
 import crypto, { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, open as openFile, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, open as openFile, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import type { AddressInfo } from 'node:net';
@@ -36,14 +36,16 @@ type OpenStorage = {
   close: () => Promise<void>;
 };
 
+const ownFolder = () => mkdtemp(join(tmpdir(), 'crm-storage-'));
+
 async function openDisk(): Promise<OpenStorage> {
-  const root = await mkdtemp(join(tmpdir(), 'crm-storage-'));
+  const root = await ownFolder();
   return {
     storage: diskStorage(root),
     read: (organizationId, id) => readFile(join(root, storageKey(organizationId, id))),
     leftovers: async () =>
       (await readdir(root, { recursive: true })).filter((path) => path.endsWith('.partial')),
-    close: () => rm(root, { recursive: true, force: true }),
+    close: async () => undefined,
   };
 }
 
@@ -238,12 +240,6 @@ describe('S3', () => {
 });
 
 describe('on a disk', () => {
-  async function ownFolder(): Promise<string> {
-    const root = await mkdtemp(join(tmpdir(), 'crm-storage-'));
-    onTestFinished(() => rm(root, { recursive: true }));
-    return root;
-  }
-
   test('an upload is there, with the names of its folders, before it is confirmed, and only its owner can read it', async () => {
     const root = await ownFolder();
     const handle = await openFile(root);

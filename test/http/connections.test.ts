@@ -6,6 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { closeServer, listen } from '../../src/http/connections.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { createHttpServer, type HttpServerOptions } from '../../src/http/server.ts';
+import { ownLog } from '../support/instance.ts';
 
 /** The HTTP server without the API: with `GET /now` and `POST /now`, and the routes of the test. It closes with the test. */
 async function startServer(
@@ -54,16 +55,13 @@ test.each([
 });
 
 test('a connection beyond the maximum is closed and counted in the log; open connections still work', async () => {
-  let closed = 0;
-  const write = (line: string): void => {
-    closed += JSON.parse(line).count;
-  };
-  const { app, port } = await startServer({ logger: createLogger('warn', { write }) });
+  const { logger, lines } = ownLog<{ count: number }>('warn');
+  const { app, port } = await startServer({ logger });
   app.server.maxConnections = 1;
   const first = openConnection(port, GET('/now'));
   await expect.poll(first.received).toMatch(/^HTTP\/1\.1 200 /);
   for (let count = 0; count < 2; count += 1) expect(await openConnection(port, GET('/now')).ended).toBe('');
-  await expect.poll(() => closed).toBe(2);
+  await expect.poll(() => lines.reduce((sum, { count }) => sum + count, 0)).toBe(2);
   first.socket.write(GET('/unknown'));
   await expect.poll(first.received).toContain('HTTP/1.1 404 ');
 });
@@ -121,32 +119,30 @@ test.each([
   ['before its body is complete', 'Content-Length: 20\r\n\r\n{}'],
   ['while it is served', 'Content-Length: 2\r\n\r\n{}'],
 ])('a client that disconnects %s leaves one line, with the id of its request', async (_when, rest) => {
-  const lines: string[] = [];
-  const logger = createLogger('info', { write: (line) => lines.push(line) });
+  const { logger, lines } = ownLog();
   const { port } = await startServer({ logger }, (app) => app.post('/later', () => new Promise(() => {})));
   const head = 'POST /later HTTP/1.1\r\nHost: x\r\nX-Request-Id: the-request\r\n';
   const { socket } = openConnection(port, `${head}Content-Type: application/json\r\n${rest}`);
   setTimeout(() => socket.destroy(), 200);
-  const ofRequest = () => lines.map((line) => JSON.parse(line)).filter(({ requestId }) => requestId);
+  const ofRequest = () => lines.filter(({ requestId }) => requestId);
   const msg = 'the connection closed before the response';
   await expect.poll(ofRequest).toMatchObject([{ level: 30, requestId: 'the-request', route: '/later', msg }]);
 });
 
 test('a request whose path cannot be decoded leaves a line with its id', async () => {
-  const lines: string[] = [];
-  const { port } = await startServer({ logger: createLogger('info', { write: (line) => lines.push(line) }) });
+  const { logger, lines } = ownLog();
+  const { port } = await startServer({ logger });
   const { received } = openConnection(
     port,
     'GET /%zz HTTP/1.1\r\nHost: x\r\nX-Request-Id: the-request\r\n\r\n',
   );
   await expect.poll(received).toContain('HTTP/1.1 404 ');
   const line = { level: 30, requestId: 'the-request', status: 404, msg: 'request' };
-  expect(lines.map((text) => JSON.parse(text))).toContainEqual(expect.objectContaining(line));
+  expect(lines).toContainEqual(expect.objectContaining(line));
 });
 
 test('a response with an invalid header becomes a logged 500, and other requests succeed', async () => {
-  const lines: string[] = [];
-  const logger = createLogger('error', { write: (line) => lines.push(line) });
+  const { logger, lines } = ownLog('error');
   const { port } = await startServer({ logger }, (app) =>
     app.get('/bad', (_request, reply) => reply.header('x-broken', 'a\nb').send('{}')),
   );
@@ -154,7 +150,7 @@ test('a response with an invalid header becomes a logged 500, and other requests
   await expect.poll(bad.received).toContain('HTTP/1.1 500 ');
   const other = openConnection(port, GET('/now'));
   await expect.poll(other.received).toContain('HTTP/1.1 200 ');
-  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+  expect(lines).toMatchObject([
     { level: 50, requestId: 'the-request', err: { message: expect.any(String) } },
   ]);
 });

@@ -1,13 +1,12 @@
-import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { checkDatabase, latestMigration } from '../../src/db/index.ts';
 import { type HealthOptions, healthRoutes } from '../../src/http/health.ts';
 import { memoryLimiter } from '../../src/http/limiter.ts';
-import { createLogger } from '../../src/http/logging.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { buildDashboard } from '../support/dashboard.ts';
-import { administer, createTestDatabase } from '../support/databases.ts';
-import { ownApp } from '../support/instance.ts';
+import { administer, ownDatabase } from '../support/databases.ts';
+import { ownApp, ownLog } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { useService } from '../support/service.ts';
 
@@ -18,8 +17,8 @@ const TIMEOUT_MS = 60_000;
 
 /** A server with nothing but the routes for operators. */
 function startHealth(options: Partial<HealthOptions>) {
-  const lines: string[] = [];
-  const app = createHttpServer({ logger: createLogger('info', { write: (line) => lines.push(line) }) });
+  const { logger, lines } = ownLog();
+  const app = createHttpServer({ logger });
   app.register(healthRoutes, {
     ready: async () => undefined,
     metrics: { text: async () => '', contentType: 'text/plain' },
@@ -51,10 +50,7 @@ describe('GET /readyz', () => {
   });
 
   test('is 503 until the latest migration is applied', async () => {
-    const database = await createTestDatabase(inject('serverUrl'));
-    onTestFinished(database.drop);
-    const empty = await createTestDatabase(inject('serverUrl'), 'template0');
-    onTestFinished(empty.drop);
+    const [database, empty] = [await ownDatabase(), await ownDatabase('template0')];
     const readiness = async ({ url }: { url: string }) => {
       const response = await startHealth({ ready: () => checkDatabase(url, TIMEOUT_MS) }).get('/readyz');
       return [response.statusCode, response.headers['retry-after'], response.json().error?.code];

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, utimes } from 'node:fs/promises';
+import { mkdtemp, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -24,7 +24,6 @@ let storage: FileStorage;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'crm-sweep-'));
   storage = diskStorage(root);
-  return () => rm(root, { recursive: true });
 });
 
 const stored = async () => (await Array.fromAsync(storage.list())).map(({ key }) => key).sort();

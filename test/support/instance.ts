@@ -2,8 +2,7 @@ import { onTestFinished } from 'vitest';
 import type { AppOptions } from '../../src/app.ts';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/db/index.ts';
 import { createLogger } from '../../src/http/logging.ts';
-import { createMetrics } from '../../src/http/metrics.ts';
-import { type Agency, appOf, type Service } from './service.ts';
+import { appOf, type Service } from './service.ts';
 
 /** Parts of the service that a test builds for itself, in addition to the service of its file. */
 
@@ -36,30 +35,4 @@ export function ownLog<Line = Record<string, unknown>>(level = 'info', onLine: (
     onLine();
   };
   return { logger: createLogger(level, { write }), lines };
-}
-
-export type Asked = { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; url: string; body?: object };
-type Line = {
-  msg: string;
-  level: number;
-  status?: number;
-  organizationId?: string;
-  rejected?: Record<string, number>;
-};
-
-/** Another instance, with its own pool and log. It shares the service's keys, so that only the pool under test fails. */
-export async function ownInstance(service: Service, options: Partial<DatabaseOptions> = {}) {
-  const { logger, lines } = ownLog<Line>();
-  const db = ownPool(service, options);
-  const metrics = createMetrics(db);
-  const app = await ownApp(service, { db, logger, metrics, mcp: 'write' });
-  const ask = async ({ key }: Agency, { method, url, body }: Asked) => {
-    const headers = { 'x-api-key': key };
-    const response = await app.inject({ method, url, headers, ...(body && { payload: body }) });
-    const { statusCode: status } = response;
-    return { status, retryAfter: response.headers['retry-after'], body: response.json() };
-  };
-  const send = (agency: Agency, method: Asked['method'], url: string, body?: object) =>
-    ask(agency, { method, url, ...(body && { body }) });
-  return { app, db, lines, metrics, ask, send };
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
@@ -178,7 +178,6 @@ export async function startService(options: ServiceOptions = {}) {
       await db.close();
       await pool.end();
       await database.drop();
-      await rm(dataDir, { recursive: true, force: true });
     },
   };
 }
