@@ -109,7 +109,7 @@ test('before and after take a message id in any case, or a timestamp, exclusive:
   for (const [query, ...range] of [
     [`before=${second.toUpperCase()}`, 0, 1],
     [`before=${fourth}&limit=2`, 1, 3],
-    ['before=2026-01-01T01:02:00.001%2B01:00', 0, 3],
+    ['before=2026-01-01T20:02:00.001%2B20:00', 0, 3],
     [`after=${first}&limit=2`, 1, 3],
     [`after=${second.toUpperCase()}`, 2, 4],
     [`after=${at(2)}`, 3, 4],

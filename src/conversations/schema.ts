@@ -62,6 +62,8 @@ export const ConversationTranscript = transcriptOf(ConversationMessage).meta({
 });
 
 const Place = z.union([f.uuid(), f.timestamp()]);
+const PLACE_RULE =
+  'must be the id of a message of this transcript, or a date-time with an offset, such as 2026-11-21T08:25:00Z';
 
 const place = (description: string) =>
   z
@@ -69,10 +71,8 @@ const place = (description: string) =>
       f.withPlus,
       f
         .text({ max: 64 })
-        .refine(
-          (sent) => Place.safeParse(sent).success,
-          'must be the id of a message of this transcript, or a date-time with an offset, such as 2026-11-21T08:25:00Z',
-        ),
+        .refine((sent) => Place.safeParse(sent).success, { error: PLACE_RULE, abort: true })
+        .overwrite((sent) => Place.parse(sent)),
     )
     .optional()
     .describe(description);
