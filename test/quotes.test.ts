@@ -102,15 +102,16 @@ test('an earlier opening comes first, and none can be more than 24 hours ahead',
   expect(await open(ahead)).toMatchObject(error);
 });
 
-test('a quote can be created with its openings; a later PUT does not change them', async () => {
+test('a quote can be created with its openings; a later PUT does not change them; the largest number of them stays', async () => {
   const agency = await service.agency();
   const at = '2026-11-20T10:00:00.000Z';
-  const openings = { openCount: 3, firstOpenedAt: at, lastOpenedAt: at };
+  const openings = { openCount: 2 ** 31 - 1, firstOpenedAt: at, lastOpenedAt: at };
   const created = await quote(agency, { status: 'published', ...openings });
   expect(created).toMatchObject(openings);
   const { opportunityId, id } = created;
   for (const later of [{}, { openCount: 9, firstOpenedAt: null, lastOpenedAt: null }])
     expect(await quote(agency, { opportunityId, status: 'published', ...later }, id)).toEqual(created);
+  expect((await dashboard.of(agency).post(`/quotes/${id}/opens`)).body.openCount).toBe(openings.openCount);
 });
 
 test("a quote's customer is always its opportunity's, also beside a write of either; a body cannot name one", async () => {

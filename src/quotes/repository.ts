@@ -171,7 +171,7 @@ const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt:
     qb
       .update(quotes)
       .set({
-        openCount: sql`${quotes.openCount} + 1`,
+        openCount: sql`least(${quotes.openCount}, 2147483646) + 1`,
         firstOpenedAt: sql`least(${quotes.firstOpenedAt}, ${$.openedAt}::timestamptz)`,
         lastOpenedAt: sql`greatest(${quotes.lastOpenedAt}, ${$.openedAt}::timestamptz)`,
       })
