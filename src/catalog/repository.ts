@@ -15,7 +15,6 @@ import {
   defineRestore,
   defineUpdate,
   equals,
-  fieldsOf,
   hasEntry,
   type IdempotencyKey,
   type Ids,
@@ -37,6 +36,7 @@ import {
   searchableProducts,
   unprepared,
   type View,
+  viewOf,
 } from '../db/index.ts';
 import {
   CatalogProduct,
@@ -49,19 +49,12 @@ import { patchedVariants, variantOf } from './variants.ts';
 
 const isRestorable = sql`${products.archivedAt} >= now() - ${RETENTION}`;
 
-export const productView = {
-  ...activeProducts,
-  fields: fieldsOf(CatalogProduct, products, { variants: products.variants }),
-};
+export const productView = viewOf(activeProducts, CatalogProduct, { variants: products.variants });
 
-const recordView = {
-  ...activeProducts,
-  fields: fieldsOf(CatalogProductRecord, products, {
-    variants: products.variants,
-    archivedAt: products.archivedAt,
-    purgeAt: isoTime(sql`(${products.archivedAt} + ${RETENTION})`),
-  }),
-};
+const recordView = viewOf(activeProducts, CatalogProductRecord, {
+  variants: products.variants,
+  purgeAt: isoTime(sql`(${products.archivedAt} + ${RETENTION})`),
+});
 
 const lists = {
   query: CatalogProductListQuery,

@@ -12,7 +12,6 @@ import {
   customers,
   defineList,
   equals,
-  fieldsOf,
   isoTime,
   named,
   newestFirst,
@@ -21,6 +20,7 @@ import {
   recordFilters,
   searchableConversations,
   since,
+  viewOf,
   whatsappMessages,
 } from '../db/index.ts';
 import {
@@ -33,10 +33,7 @@ import {
 /** The current name, even if the customer is archived. */
 const derived = { customerName: named(customerName, customers, conversations.customerId) };
 
-const conversationView = {
-  ...newestThreads,
-  fields: fieldsOf(Conversation, conversations, derived),
-};
+const conversationView = viewOf(newestThreads, Conversation, derived);
 
 const thread = alias(conversations, 'thread');
 
@@ -73,10 +70,7 @@ const lastMessage = sql`case when ${conversations.rotatedFrom} is not null then 
   when ${isOnWhatsapp(conversations)} then ${shown(newestIn(whatsappMessages, conversations))}
   else ${shown(newestIn(channelMessages, conversations))} end`;
 
-export const conversationRecordView = {
-  ...newestThreads,
-  fields: fieldsOf(ConversationRecord, conversations, { ...derived, lastMessage }),
-};
+export const conversationRecordView = viewOf(newestThreads, ConversationRecord, { ...derived, lastMessage });
 
 const ofCustomer = (customer: Placeholder | SQL): SQL => sql`${conversations.chainId} in (
   select ${thread.chainId} from ${conversations} as ${thread}

@@ -17,7 +17,6 @@ import {
   defineUpdate,
   equals,
   erasures,
-  fieldsOf,
   hasEntry,
   type IdempotencyKey,
   includingArchived,
@@ -38,6 +37,7 @@ import {
   type RecordKey,
   searchableCustomers,
   type View,
+  viewOf,
 } from '../db/index.ts';
 import {
   claimContacts,
@@ -62,20 +62,17 @@ import {
 const derivedFields = { displayName: customerName, contacts: customers.contacts };
 
 /** What `/v1` shows. */
-export const customerView = { ...activeCustomers, fields: fieldsOf(Customer, customers, derivedFields) };
+export const customerView = viewOf(activeCustomers, Customer, derivedFields);
 
 const erasureOf = sql`${erasures} where ${ofOrganization(erasures)} and ${erasures.customerId} = ${customers.id}`;
 
 export const isErased = sql`exists (select from ${erasureOf})`;
 
 /** What the dashboard shows. */
-const recordView = {
-  ...activeCustomers,
-  fields: fieldsOf(CustomerRecord, customers, {
-    ...derivedFields,
-    erasedAt: sql`(select ${isoTime(erasures.erasedAt)} from ${erasureOf})`,
-  }),
-};
+const recordView = viewOf(activeCustomers, CustomerRecord, {
+  ...derivedFields,
+  erasedAt: sql`(select ${isoTime(erasures.erasedAt)} from ${erasureOf})`,
+});
 
 export const customerColumns = {
   ...columnsOf(CustomerUpdate.omit({ contacts: true }), customers),

@@ -15,7 +15,6 @@ import {
   defineList,
   defineRecord,
   equals,
-  fieldsOf,
   type Json,
   jsonList,
   matching,
@@ -31,6 +30,7 @@ import {
   teamMembers,
   unprepared,
   valuesOf,
+  viewOf,
 } from '../db/index.ts';
 import {
   Opportunity,
@@ -50,10 +50,7 @@ const derived = {
   temperature: reportedTemperature(opportunities),
 };
 
-export const opportunityView = {
-  ...activeOpportunities,
-  fields: fieldsOf(Opportunity, opportunities, derived),
-};
+export const opportunityView = viewOf(activeOpportunities, Opportunity, derived);
 
 const filters = {
   ...changeFilters(activeOpportunities),
@@ -76,14 +73,10 @@ export const listOpportunities = defineList('opportunities.list', opportunityVie
 /** @throws OPPORTUNITY_NOT_FOUND */
 export const getOpportunity = defineGet('opportunities.get', opportunityView);
 
-export const opportunityRecordView = {
-  ...activeOpportunities,
-  fields: fieldsOf(OpportunityRecord, opportunities, {
-    ...derived,
-    agentTemperature: opportunities.temperature,
-    archivedAt: opportunities.archivedAt,
-  }),
-};
+export const opportunityRecordView = viewOf(activeOpportunities, OpportunityRecord, {
+  ...derived,
+  agentTemperature: opportunities.temperature,
+});
 
 const defined = defineRecord(opportunityRecordView, {
   lists: opportunityLists,

@@ -1,10 +1,8 @@
 import { ApiError } from '../contract/errors.ts';
-import { activeStages, columnsOf, defineRecord, fieldsOf, oldestFirst, pipelineStages } from '../db/index.ts';
+import { activeStages, columnsOf, defineRecord, oldestFirst, pipelineStages, viewOf } from '../db/index.ts';
 import { PipelineStage, PipelineStageListQuery, PipelineStagePut } from './schema.ts';
 
-const stageView = { ...activeStages, fields: fieldsOf(PipelineStage, pipelineStages, {}) };
-
-export const pipelineStageRecord = defineRecord(stageView, {
+export const pipelineStageRecord = defineRecord(viewOf(activeStages, PipelineStage, {}), {
   lists: {
     query: PipelineStageListQuery,
     order: oldestFirst(pipelineStages, pipelineStages.position),

@@ -17,7 +17,6 @@ import {
   defineRecord,
   equals,
   erasures,
-  fieldsOf,
   inTransaction,
   isVisible,
   type Json,
@@ -40,6 +39,7 @@ import {
   scopeTo,
   searchableQuotes,
   toJson,
+  viewOf,
 } from '../db/index.ts';
 import { isFound } from '../organizations/repository.ts';
 import { Quote, QuoteListQuery, QuotePut, QuoteRecord, QuoteRecordListQuery } from './schema.ts';
@@ -47,9 +47,9 @@ import { Quote, QuoteListQuery, QuotePut, QuoteRecord, QuoteRecordListQuery } fr
 /** The current name, even if the customer is archived. */
 const derived = { customerName: named(customerName, customers, quotes.customerId) };
 
-export const quoteView = { ...activeQuotes, fields: fieldsOf(Quote, quotes, derived) };
+export const quoteView = viewOf(activeQuotes, Quote, derived);
 
-export const quoteRecordView = { ...activeQuotes, fields: fieldsOf(QuoteRecord, quotes, derived) };
+export const quoteRecordView = viewOf(activeQuotes, QuoteRecord, derived);
 
 const quoteLists = {
   query: QuoteListQuery,

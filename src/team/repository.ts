@@ -5,10 +5,10 @@ import {
   defineList,
   defineRecord,
   equals,
-  fieldsOf,
   oldestFirst,
   recordFilters,
   teamMembers,
+  viewOf,
 } from '../db/index.ts';
 import {
   TeamMember,
@@ -18,7 +18,7 @@ import {
   TeamMemberRecordListQuery,
 } from './schema.ts';
 
-export const memberView = { ...activeMembers, fields: fieldsOf(TeamMember, teamMembers, {}) };
+export const memberView = viewOf(activeMembers, TeamMember, {});
 
 const order = oldestFirst(teamMembers, teamMembers.createdAt);
 const filters = recordFilters(activeMembers);
@@ -29,15 +29,12 @@ export const listTeamMembers = defineList('team_members.list', memberView, {
   filters,
 });
 
-export const teamMemberRecord = defineRecord(
-  { ...activeMembers, fields: fieldsOf(TeamMemberRecord, teamMembers, {}) },
-  {
-    lists: {
-      query: TeamMemberRecordListQuery,
-      order,
-      filters: { ...filters, userId: { ...equals(teamMembers.userId), isShort: true } },
-    },
-    columns: columnsOf(TeamMemberPut, teamMembers),
-    taken: ({ userId }) => new ApiError('TEAM_MEMBER_USER_TAKEN', { userId }),
+export const teamMemberRecord = defineRecord(viewOf(activeMembers, TeamMemberRecord, {}), {
+  lists: {
+    query: TeamMemberRecordListQuery,
+    order,
+    filters: { ...filters, userId: { ...equals(teamMembers.userId), isShort: true } },
   },
-);
+  columns: columnsOf(TeamMemberPut, teamMembers),
+  taken: ({ userId }) => new ApiError('TEAM_MEMBER_USER_TAKEN', { userId }),
+});

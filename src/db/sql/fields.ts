@@ -1,6 +1,7 @@
 import { and, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
+import type { Resource } from '../tables/resource.ts';
 import type { Fields } from './query.ts';
 
 /** The fields of responses and requests, and the columns of their names. A field that does not fit its column does not compile. */
@@ -35,13 +36,25 @@ function pickFields<Picked>(schema: z.ZodObject, sources: Readonly<Record<string
   return Object.fromEntries(entries);
 }
 
+type Sources<Schema extends z.ZodObject, Table extends PgTable> = Record<
+  WithoutColumn<z.infer<Schema>, Table['$inferSelect']>,
+  Source
+> &
+  Partial<Record<keyof z.infer<Schema>, Source>>;
+
 /** The fields of a response: `sources` of those without a column (`displayName`), or in place of one, and columns. */
 export const fieldsOf = <Schema extends z.ZodObject, Table extends PgTable>(
   schema: Schema,
   table: Table,
-  sources: Record<WithoutColumn<z.infer<Schema>, Table['$inferSelect']>, Source> &
-    Partial<Record<keyof z.infer<Schema>, Source>>,
+  sources: Sources<Schema, Table>,
 ): Fields<z.infer<Schema>> => pickFields(schema, { ...getTableColumns(table), ...sources });
+
+/** The view of a resource with these fields. */
+export const viewOf = <Of extends Resource, Schema extends z.ZodObject>(
+  resource: Of,
+  schema: Schema,
+  sources: Sources<Schema, Of['table']>,
+) => ({ ...resource, fields: fieldsOf<Schema, Of['table']>(schema, resource.table, sources) });
 
 /** The column of each field that a request writes. */
 export const columnsOf = <Schema extends z.ZodObject, Table extends PgTable>(
