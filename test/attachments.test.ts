@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import pg from 'pg';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import type { DashboardOptions } from '../src/dashboard-app.ts';
 import { databaseNow, type Queries } from '../src/db/index.ts';
@@ -203,13 +204,14 @@ describe('between the file and its row', () => {
     },
   );
 
+  const deadlock = Object.assign(new pg.DatabaseError('deadlock', 0, 'error'), { code: '40P01' });
   test.each([
-    ['does not find the quote, no file is stored', 'read', { code: 'ECONNRESET' }, 0],
-    ['rejects the row, the file is removed', 'transaction', { code: '40001', severity: 'ERROR' }, 0],
-    ['may have stored the row, the file stays', 'transaction', { code: 'ECONNRESET' }, 1],
+    ['does not find the quote, no file is stored', 'read', new Error('terminated'), 0],
+    ['rejects the row, the file is removed', 'transaction', deadlock, 0],
+    ['may have stored the row, the file stays', 'transaction', new Error('terminated'), 1],
   ])('if the database %s', async (_name, verb, error, count) => {
     const { upload, files } = await emptyQuote();
-    const fail = () => Promise.reject(Object.assign(new Error('The statement fails.'), error));
+    const fail = () => Promise.reject(error);
     const failing = (queries: Queries): Queries => ({
       ...queries,
       ...(verb === 'transaction'

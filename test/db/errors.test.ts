@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { ApiError } from '../../src/contract/errors.ts';
 import {
@@ -10,7 +11,8 @@ import {
   isTransient,
 } from '../../src/db/index.ts';
 
-const fromServer = (code: string) => Object.assign(new Error('from PostgreSQL'), { code, severity: 'ERROR' });
+const fromServer = (code: string) =>
+  Object.assign(new pg.DatabaseError('from PostgreSQL', 0, 'error'), { code });
 const fromSocket = (code: string, syscall: string) =>
   Object.assign(new Error('from a socket'), { code, syscall });
 

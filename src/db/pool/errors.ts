@@ -1,25 +1,14 @@
+import pg from 'pg';
 import { ApiError } from '../../contract/errors.ts';
 import { LostRace } from './scope.ts';
 
-function text(error: unknown, name: string): string | undefined {
-  const value = (Object(error) as Record<string, unknown>)[name];
-  return typeof value === 'string' ? value : undefined;
-}
-
 /** PostgreSQL's five-character error code; undefined if PostgreSQL did not report the error. */
-export function sqlState(error: unknown): string | undefined {
-  const code = text(error, 'code');
-  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && text(error, 'severity') !== undefined
-    ? code
-    : undefined;
-}
+export const sqlState = (error: unknown): string | undefined =>
+  error instanceof pg.DatabaseError ? error.code : undefined;
 
-/** The violated constraint or unique index; of a not-null constraint, `table.column`. */
-export function violatedConstraint(error: unknown): string | undefined {
-  if (!sqlState(error)?.startsWith('23')) return undefined;
-  const column = text(error, 'column');
-  return text(error, 'constraint') ?? (column && `${text(error, 'table')}.${column}`);
-}
+/** The violated constraint or unique index. */
+export const violatedConstraint = (error: unknown): string | undefined =>
+  error instanceof pg.DatabaseError ? error.constraint : undefined;
 
 export const isUniqueViolation = (error: unknown): boolean => sqlState(error) === '23505';
 
@@ -34,15 +23,17 @@ export class DatabaseTimeout extends Error {
 const CONNECTION_CODE = /^(E(CONNREFUSED|CONNRESET|PIPE|NOENT|TIMEDOUT|HOSTUNREACH|NOTFOUND)|EAI_AGAIN)$/;
 const CONNECTION_MESSAGE =
   /terminated|not queryable|read timeout|connection.*(closed|ended|timeout)|timeout.*connect/i;
-const NOT_ACCEPTING = new Set(['57P03', '57P05', '53300']);
 const GOING_AWAY = /^(08...|57P0[1235]|53300)$/;
 
+const isUnconnected = (error: unknown): boolean =>
+  (Object(error) as NodeJS.ErrnoException).syscall === 'connect';
+
 /** Not an ApiError: its message may contain the client's text. */
-const isConnectionError = (error: unknown): boolean =>
-  !(error instanceof ApiError) &&
-  (text(error, 'syscall') === 'connect' ||
-    CONNECTION_CODE.test(text(error, 'code') ?? '') ||
-    CONNECTION_MESSAGE.test(text(error, 'message') ?? ''));
+function isConnectionError(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof ApiError) return false;
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  return isUnconnected(error) || CONNECTION_CODE.test(code) || CONNECTION_MESSAGE.test(message);
+}
 
 /** True if the same statement can soon succeed: the server restarts, or the connection broke. */
 export function isTransient(error: unknown): boolean {
@@ -51,16 +42,16 @@ export function isTransient(error: unknown): boolean {
 }
 
 /** The prepared statement is unknown or no longer fits its tables, or the server is read-only. */
-const STALE = new Set(['26000', '0A000', '25006']);
+const STALE = /^(26000|0A000|25006)$/;
 
 export const breaksConnection = (error: unknown): boolean =>
-  STALE.has(sqlState(error) ?? '') || isTransient(error);
+  STALE.test(sqlState(error) ?? '') || isTransient(error);
 
 /** True if the error proves that nothing was written, and a repeated attempt can succeed. */
 export function isSafeToRepeat(error: unknown): boolean {
   const state = sqlState(error);
-  if (state === undefined) return error instanceof LostRace || text(error, 'syscall') === 'connect';
-  return NOT_ACCEPTING.has(state) || STALE.has(state) || state === '40001' || state === '40P01';
+  if (state === undefined) return error instanceof LostRace || isUnconnected(error);
+  return STALE.test(state) || /^(57P0[35]|53300|40001|40P01)$/.test(state);
 }
 
 /** True if the error proves that nothing was written. A broken connection proves nothing. */
@@ -81,6 +72,6 @@ export function isDatabaseError(error: unknown): boolean {
 export const isTimeout = (error: unknown): boolean =>
   error instanceof DatabaseTimeout ||
   /^(57014|55P03|25P04)$/.test(sqlState(error) ?? '') ||
-  /read timeout/.test(text(error, 'message') ?? '');
+  (error instanceof Error && error.message.includes('read timeout'));
 
 export const isLockTimeout = (error: unknown): boolean => sqlState(error) === '55P03';
