@@ -50,11 +50,11 @@ export function collectNeeds(app: FastifyInstance): (operationId: string) => Nee
 
 /** Requires an active key, and sets `apiKey` and `scope`. */
 export function authenticate(app: FastifyInstance, { db, keys }: { db: Database; keys: KeyCache }): void {
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     const enter = (key: KnownKey | undefined): void => {
       if (key) {
         request.apiKey = key;
-        request.scope = scopeTo(db, key.organizationId, callerOf(reply));
+        request.scope = scopeTo(db, key.organizationId, callerOf(request));
       }
       done(key ? undefined : new ApiError('UNAUTHORIZED', 'notActive'));
     };

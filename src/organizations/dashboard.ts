@@ -137,9 +137,9 @@ export function openOrganization(app: FastifyInstance, db: Database, needsOpen =
     const params = (route.schema?.params as z.ZodObject | undefined)?.shape;
     route.schema = { ...route.schema, params: OrganizationParams.extend(params ?? {}) };
   });
-  app.addHook('preHandler', async (request, reply) => {
+  app.addHook('preHandler', async (request) => {
     const { organizationId } = request.params as { organizationId: string };
-    request.scope = scopeTo(db, organizationId.toLowerCase(), callerOf(reply));
+    request.scope = scopeTo(db, organizationId.toLowerCase(), callerOf(request));
     await checkOrganization(request.scope, needsOpen(request.method));
   });
 }

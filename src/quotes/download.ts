@@ -39,7 +39,7 @@ export const downloadRoutes: FastifyPluginAsyncZod<DownloadOptions> = async (app
       const file = readToken(secret, request.params.token);
       if (!file) throw new ApiError('FILE_LINK_INVALID');
       const attachment = await findAttachment(
-        scopeTo(db, file.organizationId, callerOf(reply)),
+        scopeTo(db, file.organizationId, callerOf(request)),
         file.attachmentId,
         file.expiresAt,
       );

@@ -20,12 +20,6 @@ const SHORT = prepared(
   { isShort: true },
 );
 
-const ARRAY = prepared(
-  'test.array',
-  ($: Params<{ length: number }>) =>
-    sql<object>`select json_build_array(repeat('x', ${$.length}::integer)) as body`,
-);
-
 let db: Database;
 let queries: Queries;
 beforeEach(async () => {
@@ -69,25 +63,6 @@ test('keys and jobs wait for no connection of an organization', async () => {
   });
 });
 
-test('a result of more than 1 MiB keeps its slot until its caller has sent the response, or reads again', async () => {
-  const sent = Promise.withResolvers<void>();
-  const caller = {
-    isGone: () => false,
-    sent: () => sent.promise,
-    addDatabaseTime: () => undefined,
-  };
-  const held = db.for('a', caller);
-  await held.read(ARRAY, { length: 0 });
-  expect(db.stats().running).toBe(0);
-  await held.read(ARRAY, { length: 1_048_600 });
-  expect(db.stats().running).toBe(1);
-  await held.read(ARRAY, { length: 0 });
-  expect(db.stats().running).toBe(0);
-  await held.read(ARRAY, { length: 1_048_600 });
-  sent.resolve();
-  await expect.poll(() => db.stats().running).toBe(0);
-});
-
 /** Enters tasks that end when the test says so. */
 function slotsOf(options: { slots: number; places: number }) {
   const slots = createSlots(options);
@@ -110,7 +85,6 @@ function slotsOf(options: { slots: number; places: number }) {
       await nextTurn();
     },
     end: async (name: string) => {
-      entered.get(name)?.();
       entered.get(name)?.();
       await nextTurn();
     },

@@ -29,16 +29,6 @@ const WRITE_RETRIES = 3;
 /** 25 to 400 ms; random, so that clients do not retry at the same time. */
 const backoff = (attempt: number): number => Math.min(400, 25 * 2 ** attempt) * (0.5 + Math.random() / 2);
 
-/** A result of so many bytes keeps its slot until it is sent: no more large responses are in memory than there are slots. */
-const LARGE_BYTES = 1024 * 1024;
-
-function isLarge(result: unknown): boolean {
-  if (!Array.isArray(result)) return false;
-  let bytes = 0;
-  for (const { body } of result as { body?: Buffer | null }[]) bytes += body?.length ?? 0;
-  return bytes >= LARGE_BYTES;
-}
-
 export function openDatabase(options: DatabaseOptions): Database {
   const { poolSize, maxWaiting = 6 * poolSize, statementTimeout } = options;
   const tenants = openPool(options);
@@ -47,28 +37,17 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   /** Without an organization nothing waits for a slot. */
   function verbs(pool: Pool, transactionMs: number, organizationId?: string, caller?: Caller): Queries {
-    /** Leaves the slot that a large result holds, so that no read waits for the response of its own request. */
-    let leaveHeld = (): void => undefined;
-
     async function inSlot<Result>(kind: Kind, deadline: number, work: () => Promise<Result>) {
       if (organizationId === undefined) return work();
-      leaveHeld();
       const leave = await slots.enter(organizationId, kind);
       const begin = performance.now();
-      let sent: Promise<void> | undefined;
       try {
         if (caller?.isGone()) throw new Rejection('gone');
         if (begin > deadline) throw new Rejection('waited');
-        const result = await work();
-        if (caller && isLarge(result)) {
-          sent = caller.sent();
-          leaveHeld = leave;
-        }
-        return result;
+        return await work();
       } finally {
         caller?.addDatabaseTime(performance.now() - begin);
-        if (sent) sent.then(leave);
-        else leave();
+        leave();
       }
     }
 

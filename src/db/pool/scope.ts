@@ -24,8 +24,6 @@ export type Caller = {
   /** Whether the client has disconnected: what still waits for a slot is not begun. */
   isGone: () => boolean;
   addDatabaseTime: (milliseconds: number) => void;
-  /** Resolves when the response was sent, at the latest after some seconds. */
-  sent: () => Promise<void>;
 };
 
 export type Scopes = { for: (organizationId: string, caller?: Caller) => Queries };

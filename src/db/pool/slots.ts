@@ -55,7 +55,7 @@ export function createSlots({ slots, places }: { slots: number; places: number }
 
   return {
     /**
-     * @returns leaves the slot; a second call does nothing
+     * @returns leaves the slot
      * @throws Rejection if the queue is full
      */
     async enter(id: string, kind: Kind): Promise<() => void> {
@@ -71,11 +71,7 @@ export function createSlots({ slots, places }: { slots: number; places: number }
         await new Promise<void>((start) => queue.push({ owner, kind, start }));
       }
       owners.set(id, owner);
-      let hasLeft = false;
-      return () => {
-        if (!hasLeft) leave(owner, kind);
-        hasLeft = true;
-      };
+      return () => leave(owner, kind);
     },
     stats: () => ({ running, waiting: queue.length }),
   };
