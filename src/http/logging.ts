@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
+import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import pino from 'pino';
 import { isId, type OrganizationScope, sqlState, violatedConstraint } from '../db/index.ts';
 
@@ -70,6 +70,14 @@ export const logFields = (request: FastifyRequest) => ({
   method: request.method,
   route: request.routeOptions.url,
 });
+
+/** Without Fastify's own lines. What breaks off a response is logged here alone; a client that disconnects breaks it off too. */
+export class RequestLog extends LogController {
+  override streamError(err: Error, request: FastifyRequest): void {
+    if (!request.raw.socket.destroyed)
+      request.log.error({ ...logFields(request), err }, 'the response broke off');
+  }
+}
 
 const rounded = (milliseconds: number): number => Math.round(milliseconds * 10) / 10;
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
+import fastify, { type FastifyBaseLogger } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { invalid } from '../contract/errors.ts';
 import { MAX_HEADER_BYTES } from '../contract/fields.ts';
@@ -10,7 +10,7 @@ import { handleErrors, routeNotFound, sendClientError, sendFrameworkError } from
 import { commonHeaders } from './headers.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';
 import { readJsonBodies } from './json-bodies.ts';
-import { logRequests } from './logging.ts';
+import { logRequests, RequestLog } from './logging.ts';
 import type { Metrics } from './metrics.ts';
 import { rejectBadEscapes, validatorCompiler } from './validation.ts';
 
@@ -43,7 +43,7 @@ export function createHttpServer(options: HttpServerOptions) {
     loggerInstance: logger,
     trustProxy,
     genReqId: requestId,
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    logController: new RequestLog({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit: BODY_LIMIT,
     ...connectionLimits(requestTimeout),
     return503OnClosing: false,

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -127,6 +128,18 @@ test.each([
   const ofRequest = () => lines.filter(({ requestId }) => requestId);
   const msg = 'the connection closed before the response';
   await expect.poll(ofRequest).toMatchObject([{ level: 30, requestId: 'the-request', route: '/later', msg }]);
+});
+
+test('a response that breaks off leaves an error with the id of its request', async () => {
+  const { logger, lines } = ownLog('error');
+  async function* parts() {
+    yield '{';
+    throw new Error('The database is gone.');
+  }
+  const { port } = await startServer({ logger }, (app) => app.get('/', () => Readable.from(parts())));
+  await openConnection(port, 'GET / HTTP/1.1\r\nHost: x\r\nX-Request-Id: the-request\r\n\r\n').ended;
+  const err = { message: 'The database is gone.' };
+  expect(lines).toMatchObject([{ requestId: 'the-request', route: '/', err }]);
 });
 
 test('a request whose path cannot be decoded leaves a line with its id', async () => {
