@@ -484,8 +484,8 @@ create trigger conversations_customer before insert or update of customer_id, ch
   for each row execute function public.follow_merge();
 
 -- A write of a conversation's contact that names no customer gives it the active one that has the contact; without one, that which
--- it had, or that of the thread that it continues. The nil id names nobody. Without an active customer, the write holds the lock of
--- the contact until it is committed; the customer that claims the contact next finds it. Fires before conversations_customer.
+-- it had, or that of the thread that it continues. The nil id names nobody. A thread that has no customer holds the lock of the
+-- contact until it is committed; the customer that claims the contact next finds it. Fires before conversations_customer.
 create function public.find_customer() returns trigger language plpgsql as $$
 begin
   if new.customer_id = '00000000-0000-0000-0000-000000000000' then
@@ -500,7 +500,7 @@ begin
     select customer_id into new.customer_id from public.customer_contact_keys join public.customers using (organization_id)
     where organization_id = new.organization_id and contact_key = new.contact_key and identifier_type = new.channel
       and id = customer_id and archived_at is null for key share of customers;
-    exit when found;
+    exit when found or old.customer_id is not null;
     perform pg_advisory_xact_lock_shared(hashtext(new.organization_id::text),
       hashtext(concat(new.channel, ' ', new.contact_key)) % 1024);
   end loop;
@@ -543,6 +543,7 @@ begin
       select to_json(contact_name) into latest from public.conversations
       where organization_id = organization and channel = type and contact_key = key and contact_name is not null
       order by created_at desc nulls last, id desc nulls last limit 1;
+      exit when stored -> place ->> 'displayName' is not distinct from latest #>> '{}';
       stored := public.name_contact(stored, place, stored -> place -> 'id', latest);
       update public.customers set contacts = stored where organization_id = organization and id = owner;
       exit;

@@ -151,22 +151,23 @@ export function definePut<T, Name extends string>(
       rules.map(({ path }) => sql`verdict.${sql.identifier(path)}`),
       sql` or `,
     );
-    // A record that somebody created meanwhile has another `updated_at` than `stored`, except within the same millisecond.
+    // A record that somebody creates meanwhile is neither replaced nor created.
     return sql<Verdict & { isNew: boolean; isCurrent: boolean; body: Json<T> | null }>`
       with ${decided($)},
-      written as (
-        insert into ${table} (organization_id, id, created_at, updated_at, ${columnList(others)})
-        select ${$.organizationId}::uuid, ${$.id}::uuid, coalesce(${sql.placeholder('createdAt')}::timestamptz, now()),
-          coalesce((select updated_at from stored), now()), ${list(values)}
-        from verdict where not (${isBroken})
-        on conflict (organization_id, id) do update
-          set ${list([...replaced, ...(table.archivedAt ? [sql`archived_at = null`] : [])])}
-          where ${table.updatedAt} = excluded.updated_at
-        returning *, xmax = 0 as is_new)
+      replaced as (
+        update ${table} set ${list([...replaced, ...(table.archivedAt ? [sql`archived_at = null`] : [])])}
+        from verdict where ${keyIs(table, $)} and not (${isBroken})
+        returning ${table}.*, false as is_new),
+      created as (
+        insert into ${table} (organization_id, id, created_at, ${columnList(others)})
+        select ${$.organizationId}::uuid, ${$.id}::uuid, coalesce(${sql.placeholder('createdAt')}::timestamptz, now()), ${list(values)}
+        from verdict where not (${isBroken}) and not exists (select from stored)
+        on conflict (organization_id, id) do nothing
+        returning *, true as is_new)
       select verdict.*, ${table}.is_new as "isNew", ${isCurrent($)} as "isCurrent", case when ${table.id} is not null then ${jsonRow(fields)} end as body
       from verdict left join (
-        select * from written union all
-        select stored.*, false from stored cross join verdict where not (${isBroken}) and not exists (select from written)) as ${table} on true`;
+        select * from created union all select * from replaced union all
+        select stored.*, false from stored cross join verdict where not (${isBroken}) and not exists (select from replaced)) as ${table} on true`;
   });
 
   const lockStatement = prepared(
