@@ -12,7 +12,7 @@ import { attachment, quote } from './support/records.ts';
 import { idsOf } from './support/service.ts';
 import { listen, requestBytes } from './support/socket.ts';
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 const MEBIBYTE = 1024 * 1024;
 const LIMIT = 25 * MEBIBYTE;

@@ -5,7 +5,7 @@ import { product } from './support/records.ts';
 import type { Agency } from './support/service.ts';
 
 const DAYS_30 = 30 * 24 * 60 * 60 * 1_000;
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 test('the story of a product: create, read, change, list, archive', async () => {
   const agency = await service.agency();

@@ -29,7 +29,7 @@ afterEach(() => {
 
 const isoAt = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 /** Seconds between the timestamp and the database's clock. */
 const fromNow = async (timestamp: string | undefined): Promise<number> =>

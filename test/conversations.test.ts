@@ -23,7 +23,7 @@ import {
 } from './support/records.ts';
 import { idsOf, type Reply } from './support/service.ts';
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 const NUMBER = '+5215512345678';
 const CHAT = { channel: 'whatsapp', contact: NUMBER };

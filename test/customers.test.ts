@@ -7,7 +7,7 @@ import { overlap } from './support/races.ts';
 import { contact, conversation, customer, web } from './support/records.ts';
 import { useService } from './support/service.ts';
 
-const service = useService();
+const service = await useService();
 
 test('the story of a customer: create, read, change, list, archive', async () => {
   const agency = await service.agency();

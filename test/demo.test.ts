@@ -9,7 +9,7 @@ import { useDashboard } from './support/dashboard.ts';
 import { findAllDrift } from './support/drift.ts';
 import { runProgram } from './support/process.ts';
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 /** The number of rows of each table of the organization, without its keys. */
 async function counts(id: string): Promise<Record<string, number>> {

@@ -33,10 +33,13 @@ import { hasWord, inDatabase, inFiles, postgresLog } from './support/words.ts';
 
 const lines: string[] = [];
 const logTo = { write: (line: string) => lines.push(line) };
-const { service, dashboard } = useDashboard(() => ({ logger: createLogger('trace', logTo) }), {
-  logTo,
-  logLevel: 'trace',
-});
+const { service, dashboard } = await useDashboard(
+  { logger: createLogger('trace', logTo) },
+  {
+    logTo,
+    logLevel: 'trace',
+  },
+);
 
 let origin = '';
 beforeAll(async () => {

@@ -11,7 +11,7 @@ import type { Agency } from './support/service.ts';
 
 /** Two customers who are one person become one customer. */
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 type Customer = { id: string };
 const merge = (agency: Agency, into: Customer, from: Customer) =>

@@ -7,7 +7,7 @@ import { failed, rejected } from './support/faults.ts';
 import { ownPool } from './support/instance.ts';
 import { customer, member, opportunity, stage } from './support/records.ts';
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 test('the story of an opportunity: the dashboard writes it, an integration reads it, until it is archived', async () => {
   const agency = await service.agency();

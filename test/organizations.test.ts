@@ -12,7 +12,7 @@ import { idsOf } from './support/service.ts';
 
 /** The dashboard API and its token. test/contract/declared-errors.test.ts sends each operation without one. */
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 test('another token in Authorization is 401, also with the token in x-api-key', async () => {
   const { key } = await service.agency();

@@ -8,7 +8,7 @@ import { overlap } from './support/races.ts';
 import { customer, opportunity, quote } from './support/records.ts';
 import { idsOf } from './support/service.ts';
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 test('the story of a quote: the dashboard writes it, an integration reads it, until it is archived', async () => {
   const agency = await service.agency();

@@ -3,7 +3,7 @@ import { documentAt } from './support/documents.ts';
 import { useService } from './support/service.ts';
 
 const lines: string[] = [];
-const service = useService({ logTo: { write: (line) => lines.push(line) } });
+const service = await useService({ logTo: { write: (line) => lines.push(line) } });
 
 const [, chapter = ''] =
   /^## A customer reports a request\n([\s\S]*?)^## /m.exec(documentAt('docs/operating.md')) ?? [];

@@ -7,7 +7,7 @@ import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
 import { CrmError, createClient, responseInfo } from '../src/index.ts';
 import { useClient } from './start.ts';
 
-const { service, start } = useClient();
+const { service, start } = await useClient();
 
 test('has every operation of the document', async () => {
   const requests = new Set<string>();

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { conversation, customer, message } from '../../test/support/records.ts';
 import { useClient } from './start.ts';
 
-const client = useClient();
+const client = await useClient();
 
 /** A client, and the queries that it sends. */
 async function start() {

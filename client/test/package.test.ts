@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const TSC = join(root, 'node_modules/typescript/bin/tsc');
 const NAME = 'travel-agency-crm-client';
 
-const service = useService();
+const service = await useService();
 let folder: string;
 let installed: string;
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { UnsettledListError } from '../src/index.ts';
 import { useClient } from './start.ts';
 
-const { service, start } = useClient();
+const { service, start } = await useClient();
 
 /** The title of each active product, by id. */
 async function storedTitles(organizationId: string): Promise<Map<string, string>> {

@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll } from 'vitest';
 import { PROGRAM } from '../../test/support/process.ts';
 import { type Agency, useService } from '../../test/support/service.ts';
 import { listen } from '../../test/support/socket.ts';
@@ -39,21 +37,17 @@ export const crm = (args: readonly string[], access?: Access): Promise<Ended> =>
 /** A folder for the tests of one file. */
 export function useFolder(): (name: string) => string {
   const folder = mkdtempSync(join(tmpdir(), 'crm-command-'));
-  afterAll(() => rm(folder, { recursive: true, force: true }));
   return (name) => join(folder, name);
 }
 
 /** A service and a folder for the tests of one file; `at` is the command's access to an agency. */
-export function useCrm() {
-  const service = useService();
-  let url = '';
-  beforeAll(async () => {
-    url = (await listen(service)).origin;
-  });
+export async function useCrm() {
+  const service = await useService();
+  const { origin } = await listen(service);
   return {
     service,
     file: useFolder(),
-    origin: () => url,
-    at: ({ key }: Pick<Agency, 'key'>, origin = url) => ({ url: origin, key }),
+    origin,
+    at: ({ key }: Pick<Agency, 'key'>, url = origin) => ({ url, key }),
   };
 }

@@ -6,7 +6,7 @@ import { crm, useCrm } from './command.ts';
 
 /** `crm import customers --update` of an export that was edited by hand. */
 
-const { service, file, at } = useCrm();
+const { service, file, at } = await useCrm();
 
 type Cells = Record<string, string>;
 

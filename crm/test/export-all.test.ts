@@ -16,7 +16,7 @@ import { listen } from '../../test/support/socket.ts';
 import { exportable } from '../src/export.ts';
 import { crm, startCrm, useFolder } from './command.ts';
 
-const service = useService();
+const service = await useService();
 const folder = useFolder();
 /** A word in every record of another agency. */
 const WORD = 'Vecina';

@@ -8,7 +8,7 @@ import { exportable } from '../src/export.ts';
 import { inspect, openRows } from '../src/source.ts';
 import { crm, useCrm } from './command.ts';
 
-const { service, file, at } = useCrm();
+const { service, file, at } = await useCrm();
 
 describe('crm export', () => {
   test('writes every list, each field in a column', async () => {

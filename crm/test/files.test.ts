@@ -8,7 +8,7 @@ import { contactsOf, readFileAs, textReader } from './reading.ts';
 
 /** Files as people have them, and what a clerk reads about them. The files of `fixtures/` are made up. */
 
-const { service, file, at } = useCrm();
+const { service, file, at } = await useCrm();
 const read = textReader(file);
 const readCatalog = (text: string) => read(text, { resource: 'products' });
 

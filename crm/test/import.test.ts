@@ -11,7 +11,7 @@ import { statePath } from '../src/state.ts';
 import { crm, useCrm } from './command.ts';
 import { textReader } from './reading.ts';
 
-const { service, file, at, origin } = useCrm();
+const { service, file, at, origin } = await useCrm();
 
 describe('crm import customers', () => {
   const LEADS = [
@@ -296,7 +296,7 @@ describe('crm import customers --update', () => {
     await crm(['import', 'customers', path, '--yes'], at(agency));
     await writeFile(path, ['email,city', ...rows].join('\n'));
     // The tenth request is the update of the third row.
-    const proxy = await startCuttingProxy(origin(), 5);
+    const proxy = await startCuttingProxy(origin, 5);
     onTestFinished(proxy.close);
     const args = ['import', 'customers', path, '--yes', '--update', '--concurrency', '1'];
     expect((await crm(args, at(agency, proxy.origin))).stderr).toMatch(/, 6 updated\.\n/);

@@ -11,7 +11,7 @@ import { listen } from '../../test/support/socket.ts';
 import { useFolder } from './command.ts';
 
 const run = promisify(execFile);
-const service = useService();
+const service = await useService();
 const file = useFolder();
 const root = fileURLToPath(new URL('../../', import.meta.url));
 

@@ -6,7 +6,7 @@ import type { Agency } from '../../test/support/service.ts';
 import { replaceFile, statePath } from '../src/state.ts';
 import { crm, startCrm, useCrm } from './command.ts';
 
-const { service, file, origin, at } = useCrm();
+const { service, file, origin, at } = await useCrm();
 
 const namesOf = async (agency: Agency): Promise<string[]> =>
   (await agency.get('/v1/customers?limit=100')).body.data
@@ -27,7 +27,7 @@ test.each([
       index % 10 && `${index}@a.example`,
     ]);
     await writeFile(path, [['firstName', 'email'], ...leads].map((cells) => cells.join()).join('\n'));
-    const proxy = await startCuttingProxy(origin(), Number.POSITIVE_INFINITY, (count) => {
+    const proxy = await startCuttingProxy(origin, Number.POSITIVE_INFINITY, (count) => {
       if (count === 40) first.child.kill(signal);
     });
     const run = (...args: string[]) => ['import', 'customers', path, ...args];
@@ -60,7 +60,7 @@ test('a sync archives every product that the file does not have, although respon
   for (const code of 'ABCDEF')
     await agency.post('/v1/catalog/products', { title: `Trip ${code}`, externalReferenceCode: code });
   await writeFile(file('catalog.csv'), 'code,title\nA,Trip A\n');
-  const proxy = await startCuttingProxy(origin(), 2);
+  const proxy = await startCuttingProxy(origin, 2);
   const sync = ['sync', 'products', file('catalog.csv'), '--archive-missing', '--yes'];
   const stderr = expect.stringContaining('5 products were archived.');
   expect(await crm(sync, at(agency, proxy.origin))).toMatchObject({ code: 0, stderr });
@@ -74,7 +74,7 @@ test('a sync archives no further products after Ctrl-C', async () => {
     await agency.post('/v1/catalog/products', { title: `Trip ${code}`, externalReferenceCode: `${code}` });
   await writeFile(file('one.csv'), 'code,title\n0,Trip 0\n');
   // The first response is the catalog, the second one of the first product that is archived.
-  const proxy = await startCuttingProxy(origin(), Number.POSITIVE_INFINITY, (count) => {
+  const proxy = await startCuttingProxy(origin, Number.POSITIVE_INFINITY, (count) => {
     if (count === 2) sync.child.kill('SIGINT');
   });
   const args = ['sync', 'products', file('one.csv'), '--archive-missing', '--yes'];

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Agency } from '../../test/support/service.ts';
 import { crm, useCrm } from './command.ts';
 
-const { service, file, at } = useCrm();
+const { service, file, at } = await useCrm();
 
 /** Text that PostgreSQL stores, mostly of characters with a meaning in tables, spreadsheets and terminals. */
 const texts = fc.string({

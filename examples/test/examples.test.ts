@@ -15,7 +15,7 @@ import { type Agency, useService } from '../../test/support/service.ts';
 import { listen } from '../../test/support/socket.ts';
 
 const run = promisify(execFile);
-const service = useService();
+const service = await useService();
 const example = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url));
 const NODE = ['--conditions=travel-agency-crm-source'];
 let url: string;

@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { damageOf, fromCell } from '../../crm/src/cells.ts';
 import { contactsIn, folded } from '../../crm/src/fields.ts';
 import { contactKey, IDENTIFIER_TYPES } from '../../rules/contact-key.ts';
@@ -13,14 +13,17 @@ import { createLogger } from '../../src/http/logging.ts';
 import { checkOrganization } from '../../src/organizations/repository.ts';
 import { bodyOf, DOCUMENTED, SCHEMAS, type Schema } from '../support/contract.ts';
 import { TOKEN, useDashboard } from '../support/dashboard.ts';
-import { DASHBOARD, type Has, populate, requestOf } from '../support/operations.ts';
-import type { Agency } from '../support/service.ts';
+import { DASHBOARD, populate, requestOf } from '../support/operations.ts';
 import { type Kinds, madeOf } from '../support/values.ts';
 
 /**
  * Whatever reads a text from outside takes linear time. 64 KiB of what it is worst at take milliseconds, and several seconds in
  * quadratic time: half a second of processor time tells them apart on any machine.
  */
+
+const { service, dashboard } = await useDashboard({}, { mcp: 'write' });
+const agency = await service.agency();
+const has = await populate({ service, agency });
 
 const MOST_MS = 500;
 const SIZE = 64 * 1024;
@@ -140,14 +143,6 @@ const filled = (schema: Schema): unknown[] => {
 };
 
 describe('a long text is answered in little time', () => {
-  const { service, dashboard } = useDashboard(undefined, { mcp: 'write' });
-  let agency: Agency;
-  let has: Has;
-  beforeAll(async () => {
-    agency = await service.agency();
-    has = await populate({ service, agency });
-  });
-
   function inject(method: string, url: string, headers: Record<string, string>, body?: unknown) {
     const isOfDashboard = url.startsWith(DASHBOARD);
     const { app } = isOfDashboard ? dashboard : service;

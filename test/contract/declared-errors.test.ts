@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { issueApiKey, rotateApiKey } from '../../src/api-keys/repository.ts';
 import type { ApiKeyCreate } from '../../src/api-keys/schema.ts';
 import { type ErrorCode, errorCodes, Rejection, statusOf } from '../../src/contract/errors.ts';
@@ -15,7 +15,7 @@ import { useDashboard } from '../support/dashboard.ts';
 import { hold } from '../support/databases.ts';
 import { DASHBOARD, type Has, populate, requestOf } from '../support/operations.ts';
 import { customer, type Fields, type Make, member, quote, stage } from '../support/records.ts';
-import type { Agency, Reply } from '../support/service.ts';
+import type { Reply } from '../support/service.ts';
 
 /**
  * Provokes every error code of every operation that the documents declare. The opposite, a code that is returned and not
@@ -23,16 +23,15 @@ import type { Agency, Reply } from '../support/service.ts';
  */
 
 // Keys stay cached, so that a database that fails does so for the operation.
-const { service, dashboard } = useDashboard(() => ({ logger: createLogger('silent') }), {
-  keyClock: () => 0,
-  logTo: { write: () => undefined },
-});
-let agency: Agency;
-let has: Has;
-beforeAll(async () => {
-  agency = await service.agency();
-  has = await populate({ service, agency });
-});
+const { service, dashboard } = await useDashboard(
+  { logger: createLogger('silent') },
+  {
+    keyClock: () => 0,
+    logTo: { write: () => undefined },
+  },
+);
+const agency = await service.agency();
+const has = await populate({ service, agency });
 
 type Change = {
   /** Ids in the path; the others are random. */

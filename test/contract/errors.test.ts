@@ -1,24 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type ErrorCode, statusOf } from '../../src/contract/errors.ts';
 import { excessOf } from '../../src/http/json-bodies.ts';
 import { invalid, UNAUTHORIZED } from '../support/faults.ts';
-import { type Agency, useService } from '../support/service.ts';
+import { useService } from '../support/service.ts';
 import { exchange, listen, type RawResponse, requestBytes } from '../support/socket.ts';
 
-const service = useService();
+const service = await useService();
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 const contact = (identifierValue: string = randomUUID()) => ({ identifierType: 'web', identifierValue });
 const VALID_CUSTOMER = JSON.stringify({ contacts: [contact('a')] });
 
-let port: number;
-let agency: Agency;
-beforeAll(async () => {
-  port = (await listen(service)).port;
-  agency = await service.agency();
-});
+const { port } = await listen(service);
+const agency = await service.agency();
 
 type ErrorBody = { error: { code: string; message: unknown; details?: unknown } };
 const errorBody = (code: ErrorCode, message: string): ErrorBody => ({ error: { code, message } });
@@ -95,14 +91,15 @@ describe('a request that reaches no operation gets the body of an error', () => 
   });
 });
 
-test.each<[string, (headers: Record<string, string>) => Buffer]>([
-  ['HTTP/1.0', () => Buffer.from(`GET /v1/team HTTP/1.0\r\nx-api-key: ${agency.key}\r\n\r\n`)],
-  ['an absolute URL', (key) => get('http://example.com/v1/team', key)],
-  ['an upgrade', (key) => get('/v1/team', { ...key, Connection: 'Upgrade', Upgrade: 'websocket' })],
-  ['an unknown expectation', (key) => get('/v1/team', { ...key, Expect: 'nonsense' })],
-  ['a malformed body', (key) => requestBytes('GET', '/v1/team', { ...key, ...JSON_HEADERS }, '{')],
+const key = { 'x-api-key': agency.key };
+test.each<[string, Buffer]>([
+  ['HTTP/1.0', Buffer.from(`GET /v1/team HTTP/1.0\r\nx-api-key: ${agency.key}\r\n\r\n`)],
+  ['an absolute URL', get('http://example.com/v1/team', key)],
+  ['an upgrade', get('/v1/team', { ...key, Connection: 'Upgrade', Upgrade: 'websocket' })],
+  ['an unknown expectation', get('/v1/team', { ...key, Expect: 'nonsense' })],
+  ['a malformed body', requestBytes('GET', '/v1/team', { ...key, ...JSON_HEADERS }, '{')],
 ])('a GET with %s is a GET like any other', async (_name, bytes) => {
-  const response = await exchange(port, bytes({ 'x-api-key': agency.key }));
+  const response = await exchange(port, bytes);
   expect(response?.status).toBe(200);
   expect(JSON.parse(response?.text ?? '').data).toEqual([]);
 });
@@ -178,8 +175,7 @@ describe('a body that cannot be read gets the body of an error, and changes noth
 test('a DELETE needs no body, whatever its content type; it accepts JSON, and rejects any other body', async () => {
   const remove = async (headers: Record<string, string>, body = '') => {
     const { id } = (await agency.post('/v1/customers', { contacts: [contact()] })).body;
-    const all = { 'x-api-key': agency.key, ...headers };
-    return exchange(port, requestBytes('DELETE', `/v1/customers/${id}`, all, body));
+    return exchange(port, requestBytes('DELETE', `/v1/customers/${id}`, { ...key, ...headers }, body));
   };
   expect(await remove({})).toMatchObject({ status: 200 });
   for (const type of ['application/json', 'text/plain', 'multipart/form-data', 'x'])
@@ -192,8 +188,7 @@ test('a DELETE needs no body, whatever its content type; it accepts JSON, and re
 
 test("X-Request-Id is the client's own, or a new UUID where the client sends none or one of another form", async () => {
   const idOf = async (sent: string | null, target = '/v1/team') => {
-    const headers = { 'x-api-key': agency.key, 'X-Request-Id': sent };
-    return (await exchange(port, get(target, headers)))?.headers['x-request-id'];
+    return (await exchange(port, get(target, { ...key, 'X-Request-Id': sent })))?.headers['x-request-id'];
   };
   for (const id of ['12345678', 'a'.repeat(64), 'Trace_id-0042'])
     for (const target of ['/v1/team', '/nothing', '/v1/customers/%zz'])

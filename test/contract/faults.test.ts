@@ -20,7 +20,7 @@ import { listen, requestBytes } from '../support/socket.ts';
  * test/topologies tests that no acknowledged write is lost.
  */
 
-const service = useService();
+const service = await useService();
 
 const unavailable = (message: string) => ({ error: { code: 'SERVICE_UNAVAILABLE', message } });
 const [NOW, RETRY] = [

@@ -1,19 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/db/index.ts';
 import { bodyOf, DOCUMENTED, isNullable, resolved, SCHEMAS, type Schema } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
-import {
-  BELOW,
-  type Has,
-  LISTS,
-  pathOf,
-  populate,
-  requestOf,
-  send,
-  type World,
-  WRITTEN_ONCE,
-} from '../support/operations.ts';
+import { BELOW, LISTS, pathOf, populate, requestOf, send, WRITTEN_ONCE } from '../support/operations.ts';
 import { customer, type Fields, product } from '../support/records.ts';
 import {
   EDGES,
@@ -31,7 +21,7 @@ import {
  * it accepts. A new field or another limit needs no change here.
  */
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 /** Two UTF-16 units, one code point: lengths count code points. */
 const ASTRAL = '𝒳';
 const UNSTORABLE = ['\u0000', 'a\u0000b', '\ud800', 'a\udc00', '\udc00\ud800'];
@@ -150,12 +140,8 @@ const BODIES = DOCUMENTED.flatMap(({ name, operation }) => {
   return schema ? [{ name, schema }] : [];
 });
 
-let world: World;
-let has: Has;
-beforeAll(async () => {
-  world = { service, dashboard, agency: await service.agency() };
-  has = await populate(world);
-});
+const world = { service, dashboard, agency: await service.agency() };
+const has = await populate(world);
 
 /** The operation's request, with texts and contacts that no other request has. */
 const uniqueRequestOf = (name: string) => requestOf(name, { ...has, word: newId() });

@@ -1,27 +1,22 @@
 import fc from 'fast-check';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { reopenOrganization } from '../../src/organizations/repository.ts';
 import { INTERNAL, isNullable, type Operation, operationsOf, PUBLIC } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { populate, type Sent, send } from '../support/operations.ts';
-import type { Agency } from '../support/service.ts';
 import { EDGES, type Kinds, madeOf } from '../support/values.ts';
 
 /** Generates requests from the documents. The client compares each response with its document. */
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 const operations = operationsOf(PUBLIC);
 /** An upload is not JSON: test/attachments.test.ts. */
 const internalOperations = operationsOf(INTERNAL).filter(({ path }) => !path.endsWith('/attachments'));
 
 const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 
-let agency: Agency;
-const ids: Record<string, string> = {};
-beforeAll(async () => {
-  agency = await service.agency();
-  Object.assign(ids, await populate({ service, agency }));
-});
+const agency = await service.agency();
+const ids: Record<string, string> = await populate({ service, agency });
 
 /** Text of every kind: long, empty, hostile, with any characters, also lone surrogates. */
 const text = fc.oneof(

@@ -7,7 +7,7 @@ import { routesOf } from '../support/router.ts';
 
 /** Headers of responses that no document describes. The test client compares those of operations with their documents. */
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 const COMMON = { 'x-content-type-options': 'nosniff', 'x-request-id': expect.any(String) };
 

@@ -27,7 +27,7 @@ import { type Kinds, madeOf } from '../support/values.ts';
  * every list finds what its document promises, and nothing else.
  */
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 const world = async (): Promise<World> => ({ service, dashboard, agency: await service.agency() });
 
 const lists = { ...DASHBOARD_LISTS, ...LISTS };

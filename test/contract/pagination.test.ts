@@ -7,7 +7,7 @@ import { BELOW, DASHBOARD_LISTS, LISTS, populate, readList, requestOf, send } fr
 import { conversation, type Fields, message, product } from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 /** More than the default page size. */
 const COUNT = 27;

@@ -1,20 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { type Caller, useDashboard } from '../support/dashboard.ts';
-import {
-  BELOW,
-  type Has,
-  OPERATIONS,
-  operationsBy,
-  pathOf,
-  populate,
-  wholeOf,
-} from '../support/operations.ts';
+import { describe, expect, test } from 'vitest';
+import { useDashboard } from '../support/dashboard.ts';
+import { BELOW, OPERATIONS, operationsBy, pathOf, populate, wholeOf } from '../support/operations.ts';
 import type { Fields } from '../support/records.ts';
 
 /** PUT, PATCH and DELETE of every record that the dashboard writes, with bodies generated from the document. */
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 const KINDS = operationsBy('PUT')
   .filter((name) => name.replace('PUT', 'PATCH') in OPERATIONS)
@@ -27,13 +19,9 @@ const KINDS = operationsBy('PUT')
   // Messages belong to a conversation, and have no list of their own.
   .filter(({ path }) => !path.includes('{'));
 
-let has: Has;
-let call: Caller;
-beforeAll(async () => {
-  const agency = await service.agency();
-  has = await populate({ service, agency });
-  call = dashboard.of(agency);
-});
+const agency = await service.agency();
+const has = await populate({ service, agency });
+const call = dashboard.of(agency);
 
 /** Without what the service generates, what is unique to a pipeline stage or team member, and the customer of a conversation, who stays. */
 function comparable({ id, createdAt, updatedAt, token, publishedAt, key, userId, ...others }: Fields) {

@@ -12,10 +12,13 @@ import { postgresLog } from '../support/words.ts';
 
 const lines: string[] = [];
 const logTo = { write: (line: string) => lines.push(line) };
-const { service, dashboard } = useDashboard(() => ({ logger: createLogger('trace', logTo) }), {
-  logTo,
-  logLevel: 'trace',
-});
+const { service, dashboard } = await useDashboard(
+  { logger: createLogger('trace', logTo) },
+  {
+    logTo,
+    logLevel: 'trace',
+  },
+);
 
 const SECRET = 'planted-secret';
 const SPELLINGS = [SECRET, encodeURIComponent(SECRET), Buffer.from(SECRET).toString('base64').slice(0, -4)];

@@ -25,7 +25,7 @@ import type { Reply } from '../support/service.ts';
  * of them. The test client compares each ETag with the bytes of the body, and the headers of caching with each other.
  */
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 const CREATES = ['POST /v1/catalog/products', 'POST /v1/customers'].flatMap((name) => [
   name,

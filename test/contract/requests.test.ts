@@ -1,26 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { EXAMPLE_ID } from '../../src/contract/fields.ts';
 import { bodyOf, DOCUMENTED, SCHEMAS, type Schema } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { invalid } from '../support/faults.ts';
-import { type Has, populate, requestOf, send, type World } from '../support/operations.ts';
-import type { Agency } from '../support/service.ts';
+import { populate, requestOf, send } from '../support/operations.ts';
 import { EDGES, rowsOf } from '../support/values.ts';
 
 /** docs/decisions/contract.md, "Requests", rule by rule, over every parameter that the documents have. */
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
-let agency: Agency;
+const agency = await service.agency();
 /** An organization with something in every list, which no test changes. */
-let populated: World;
-let has: Has;
-beforeAll(async () => {
-  agency = await service.agency();
-  populated = { service, dashboard, agency: await service.agency() };
-  has = await populate(populated);
-});
+const populated = { service, dashboard, agency: await service.agency() };
+const has = await populate(populated);
 
 const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { DOCUMENTED, declaredCodes, type Operation } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { withoutTriggers } from '../support/databases.ts';
@@ -23,19 +23,20 @@ import type { Agency } from '../support/service.ts';
 
 /** Every operation with ids of another organization and of archived records. */
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 
-const world = (agency: Agency) => ({ service, dashboard, agency });
-
-let mine: Agency;
-let theirs: Agency;
-/** Creates records with the ids of theirs. */
-let twins: Agency;
-let ids: Record<'mine' | 'theirs' | 'twins', Has>;
+const newWorld = async (name?: string): Promise<World> => ({
+  service,
+  dashboard,
+  agency: await service.agency(name),
+});
+/** Twins creates records with the ids of theirs. */
+const [mine, theirs, twins] = [await newWorld(), await newWorld(), await newWorld()];
+const ids = { mine: await populate(mine), theirs: await populate(theirs), twins: await populate(twins) };
 /** Ids of archived records of mine. */
-let archivedIds: Has;
+const archivedIds = await populate(mine, 'Oaxaca', 1);
 /** One for each kind of record: both APIs archive products and customers. */
 const ARCHIVES = [
   ...new Map(
@@ -44,19 +45,10 @@ const ARCHIVES = [
       .map((name) => [name.replace(/.*\//, ''), name]),
   ).values(),
 ];
+for (const name of ARCHIVES) await run(mine, name, archivedIds);
 /** Every row of two organizations, some in each table. No test may change one. */
-let before: Record<string, unknown[]>[];
-const stored = () => Promise.all([mine, theirs].map(dashboard.stored));
-beforeAll(async () => {
-  [mine, theirs, twins] = [await service.agency(), await service.agency(), await service.agency()];
-  const populated = (agency: Agency) => populate(world(agency));
-  ids = { mine: await populated(mine), theirs: await populated(theirs), twins: await populated(twins) };
-  archivedIds = await populate(world(mine), 'Oaxaca', 1);
-  for (const name of ARCHIVES) expect((await run(world(mine), name, archivedIds)).status, name).toBe(200);
-  before = await stored();
-  for (const tables of before)
-    for (const [table, rows] of Object.entries(tables)) expect(rows, table).not.toEqual([]);
-});
+const stored = () => Promise.all([mine, theirs].map(({ agency }) => dashboard.stored(agency)));
+const before = await stored();
 afterEach(async () => {
   expect(await stored()).toEqual(before);
 });
@@ -78,9 +70,9 @@ describe("another organization's record, or an archived one, is not found, as if
     const isArchived = ARCHIVES.some((each) => each.endsWith(`{${idName}}`)) && !OF_ARCHIVED.test(name);
     // A PUT may create a record with the id of another organization's record.
     const isCreated = name.startsWith('PUT') && name.endsWith(`{${idName}}`);
-    const [agency, own] = isCreated ? [twins, { ...ids.twins, stageKey: randomUUID() }] : [mine, ids.mine];
+    const own = isCreated ? { ...ids.twins, stageKey: randomUUID() } : ids.mine;
     const request = async (id: string, more: object = {}) =>
-      send(world(agency), { ...(await requestOf(name, own, { [idName]: id })), ...more });
+      send(isCreated ? twins : mine, { ...(await requestOf(name, own, { [idName]: id })), ...more });
     const { operation = {} as Operation } = DOCUMENTED.find((each) => each.name === name) ?? {};
     const { schema } = operation.parameters?.find((parameter) => parameter.name === idName) ?? {};
     const unknown = isCreated ? undefined : await request(UNKNOWN);
@@ -121,7 +113,7 @@ const changeIds = (agency: Agency, ids: readonly (readonly [from: string, to: st
   });
 
 test('no operation returns or changes anything of another organization whose records have the same ids', async () => {
-  const [other, own] = [world(await service.agency('twinb9')), world(await service.agency())];
+  const [other, own] = [await newWorld('twinb9'), await newWorld()];
   const has = await populate(other, 'twinb9', 1);
   const made = await populate(own, 'twina9');
   const { word: _, organizationId, stageKey, contactId, token, providerMessageId, ...ids } = has;

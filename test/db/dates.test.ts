@@ -6,7 +6,7 @@ import { ownPool } from '../support/instance.ts';
 import { conversation, message } from '../support/records.ts';
 import { useService } from '../support/service.ts';
 
-const service = useService();
+const service = await useService();
 
 // A cluster's coordinator sends timestamps to its workers in its own style: docs/cluster.md.
 const STYLES =

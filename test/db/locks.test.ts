@@ -28,7 +28,7 @@ import type { Agency, Reply } from '../support/service.ts';
 
 /** The order of locks of src/db/README.md: simultaneous writes wait for each other, and never in a circle. */
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 const web = (value: string) => ({ identifierType: 'web', identifierValue: value });
 const phoneOf = (round: number): string => `+5255${10_000_000 + round}`;

@@ -10,7 +10,7 @@ import { useService } from '../support/service.ts';
 
 /** Short reads share connections; other statements have a slot each, which their organization may have. */
 
-const service = useService();
+const service = await useService();
 
 const SHORT = prepared(
   'test.shared_short',

@@ -7,7 +7,7 @@ import { useService } from '../support/service.ts';
 
 /** The tests of the suite run as this role, so its rights suffice for the service. */
 
-const service = useService();
+const service = await useService();
 
 test('the service runs as the role of deploy/service-role.sql, which owns nothing', async () => {
   const { rows } = await administer(service.url, (client) =>

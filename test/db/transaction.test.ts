@@ -4,7 +4,7 @@ import { type Database, type Params, prepared, type Queries, unprepared } from '
 import { ownPool } from '../support/instance.ts';
 import { useService } from '../support/service.ts';
 
-const service = useService();
+const service = await useService();
 
 const INSERT = prepared(
   'test.insert',

@@ -1,7 +1,7 @@
 import { getTableColumns, getTableName, is } from 'drizzle-orm';
 import { PgTable } from 'drizzle-orm/pg-core';
 import pg from 'pg';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../src/db/index.ts';
 import * as schema from '../../src/db/tables/index.ts';
 import { useDashboard } from '../support/dashboard.ts';
@@ -9,11 +9,10 @@ import { administer, withoutTriggers } from '../support/databases.ts';
 import { COMPARE, findAllDrift, findDrift } from '../support/drift.ts';
 import { LISTS, populate, readList } from '../support/operations.ts';
 import { conversation, customer, opportunity, product, quote } from '../support/records.ts';
-import type { Agency } from '../support/service.ts';
 
 /** Derived data, which triggers maintain whoever writes a record: the service, a job or psql. */
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 /** The tables with `updated_at`. */
 const CHANGED = Object.values(schema)
@@ -21,11 +20,8 @@ const CHANGED = Object.values(schema)
   .filter((table) => 'updatedAt' in getTableColumns(table))
   .map(getTableName);
 
-let populated: Agency;
-beforeAll(async () => {
-  populated = await service.agency();
-  await populate({ service, agency: populated });
-});
+const populated = await service.agency();
+await populate({ service, agency: populated });
 
 test.each(CHANGED)(
   'an update of %s moves updated_at, whatever value it sets; an update that changes nothing is dropped',

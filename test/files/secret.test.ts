@@ -3,7 +3,7 @@ import files, { mkdtemp, open, readdir, stat } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { replaceFile } from '../../crm/src/state.ts';
 import { generateKey } from '../../src/api-keys/api-key.ts';
 import { readConfig } from '../../src/config.ts';
@@ -12,13 +12,10 @@ import { openFiles } from '../../src/files/open.ts';
 import { persistedSecret, readSecret, replaceSecret } from '../../src/files/secret.ts';
 import { buildDashboard, TOKEN } from '../support/dashboard.ts';
 import { quote } from '../support/records.ts';
-import { type Agency, useService } from '../support/service.ts';
+import { useService } from '../support/service.ts';
 
-const service = useService();
-let agency: Agency;
-beforeAll(async () => {
-  agency = await service.agency();
-});
+const service = await useService();
+const agency = await service.agency();
 
 const ownFolder = () => mkdtemp(join(tmpdir(), 'crm-secret-'));
 

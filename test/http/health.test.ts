@@ -10,7 +10,7 @@ import { ownApp, ownLog } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { useService } from '../support/service.ts';
 
-const service = useService();
+const service = await useService();
 
 /** Longer than in production, because a busy machine is slow. */
 const TIMEOUT_MS = 60_000;

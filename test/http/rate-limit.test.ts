@@ -8,7 +8,7 @@ import { ownApp } from '../support/instance.ts';
 import { type Agency, clientOf, type Reply, useService } from '../support/service.ts';
 
 const LIMIT = 5;
-const service = useService({ requestsPerMinute: LIMIT });
+const service = await useService({ requestsPerMinute: LIMIT });
 
 const seconds = expect.stringMatching(/^([1-9]|[1-5]\d|60)$/);
 

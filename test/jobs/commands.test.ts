@@ -11,7 +11,7 @@ import { PROGRAM, runProgram } from '../support/process.ts';
 import { product } from '../support/records.ts';
 import { useService } from '../support/service.ts';
 
-const service = useService();
+const service = await useService();
 
 const access = () => ({ DATABASE_URL: service.url, DATA_DIR: service.dataDir });
 

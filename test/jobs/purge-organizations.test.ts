@@ -20,7 +20,7 @@ import { conversation, customer, member, message, opportunity, web } from '../su
 import type { Agency } from '../support/service.ts';
 import { hasWord, inDatabase, inFiles, postgresLog } from '../support/words.ts';
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 const WORD = 'zqxagenciaida';
 
 const purge = (options: Partial<JobContext & { storage: FileStorage }> = {}) =>

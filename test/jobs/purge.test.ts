@@ -12,7 +12,7 @@ const RETENTION_MS = 30 * 24 * 3_600_000;
 /** Longer than a machine stands still during a test, shorter than a change of clocks. */
 const MARGIN_MS = 30 * 60_000;
 
-const service = useService();
+const service = await useService();
 // A purge deletes from all organizations.
 beforeEach(() => service.query('delete from products'));
 

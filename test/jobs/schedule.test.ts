@@ -6,7 +6,7 @@ import { JOBS, type Job, startJobs } from '../../src/jobs/schedule.ts';
 import { ownLog } from '../support/instance.ts';
 import { useService } from '../support/service.ts';
 
-const service = useService();
+const service = await useService();
 const LOCK = 1;
 
 function schedule(jobs: Record<string, Job>) {

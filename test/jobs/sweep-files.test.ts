@@ -17,7 +17,7 @@ import type { Agency } from '../support/service.ts';
 const NOW = Date.parse('2026-11-21T12:00:00.000Z');
 const OLD = ORPHAN_AGE_MS + 1_000;
 const silent = createLogger('silent');
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 let root: string;
 let storage: FileStorage;

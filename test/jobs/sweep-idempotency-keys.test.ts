@@ -5,7 +5,7 @@ import { countAtWork, hold } from '../support/databases.ts';
 import { ownLog } from '../support/instance.ts';
 import { type Agency, useService } from '../support/service.ts';
 
-const service = useService();
+const service = await useService();
 // The sweep deletes from all organizations.
 beforeEach(() => service.query('truncate idempotency_keys'));
 

@@ -12,7 +12,7 @@ import { failed } from '../support/faults.ts';
 import { contact, conversation, customer, product, web } from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
 
-const { service, dashboard } = useDashboard(() => ({}), { requestsPerMinute: 1_000 });
+const { service, dashboard } = await useDashboard({}, { requestsPerMinute: 1_000 });
 const operations = operationsOf(PUBLIC);
 
 type Settings = Omit<ApiKeyCreate, 'name'>;

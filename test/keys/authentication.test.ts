@@ -4,7 +4,7 @@ import { presentedKey } from '../../src/http/credentials.ts';
 import { UNAUTHORIZED } from '../support/faults.ts';
 import { useService } from '../support/service.ts';
 
-const service = useService();
+const service = await useService();
 
 /** Keys of this form are in use, and secret scanners know it: both must stay well-formed. */
 const KEYS_IN_USE = [

@@ -11,7 +11,7 @@ const TTL = 900;
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-const service = useService();
+const service = await useService();
 /** The clock of the caches. */
 let now = 0;
 beforeEach(() => {

@@ -1,24 +1,20 @@
 import { hash, randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 import { type Caller, useDashboard } from '../support/dashboard.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { invalid } from '../support/faults.ts';
 import { ownApp, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { customer, product, quote } from '../support/records.ts';
-import { type Agency, clientOf, type Reply, type Service, startService } from '../support/service.ts';
+import { type Agency, clientOf, type Reply, useService } from '../support/service.ts';
 
 /** Races and forms of Idempotency-Key and If-Match. What holds for every operation: test/contract/repeats.test.ts. */
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
-let other: Service;
-beforeAll(async () => {
-  other = await startService({ beside: service });
-});
-afterAll(() => other?.close());
+const other = await useService({ beside: service });
 
 const PRODUCTS = '/v1/catalog/products';
 const CUSTOMERS = '/v1/customers';

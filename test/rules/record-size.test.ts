@@ -7,7 +7,7 @@ import { rejected as invalid } from '../support/faults.ts';
 import { conversation, web } from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 const MAX_RESPONSE = 13 * 1024 * 1024;
 const bytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2;

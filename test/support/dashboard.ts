@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll } from 'vitest';
 import { buildDashboardApp, type DashboardOptions } from '../../src/dashboard-app.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { contractOf, INTERNAL } from './contract.ts';
@@ -66,21 +66,12 @@ export async function buildDashboard(
 }
 
 /** A service for the tests of one file, with its dashboard API. */
-export function useDashboard(
-  options: () => Partial<DashboardOptions> = () => ({}),
+export async function useDashboard(
+  options: Partial<DashboardOptions> = {},
   ofService: ServiceOptions = {},
-): {
-  service: Service;
-  dashboard: Dashboard;
-} {
-  const service = useService(ofService);
-  const holder: { dashboard?: Dashboard } = {};
-  beforeAll(async () => {
-    holder.dashboard = await buildDashboard(service, options());
-  });
-  afterAll(() => holder.dashboard?.app.close());
-  const dashboard = new Proxy({} as Dashboard, {
-    get: (_target, name) => holder.dashboard?.[name as keyof Dashboard],
-  });
+): Promise<{ service: Service; dashboard: Dashboard }> {
+  const service = await useService(ofService);
+  const dashboard = await buildDashboard(service, options);
+  afterAll(() => dashboard.app.close());
   return { service, dashboard };
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, inject, vi } from 'vitest';
+import { afterAll, expect, inject, vi } from 'vitest';
 import { type KeyCache, openKeyCache } from '../../src/api-keys/cache.ts';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { type AppOptions, buildApp } from '../../src/app.ts';
@@ -218,17 +218,8 @@ export function clientOf(app: FastifyInstance): (key: string) => Client {
 }
 
 /** A service for the tests of one file, with a database of its own. */
-export function useService(options: ServiceOptions = {}): Service {
-  const holder: { service?: Service } = {};
-  beforeAll(async () => {
-    holder.service = await startService(options);
-  });
-  afterAll(() => holder.service?.close());
-  return new Proxy({} as Service, {
-    get: (_target, name) => {
-      if (!holder.service)
-        throw new Error('The service starts before the first test, not while tests are collected.');
-      return holder.service[name as keyof Service];
-    },
-  });
+export async function useService(options: ServiceOptions = {}): Promise<Service> {
+  const service = await startService(options);
+  afterAll(service.close);
+  return service;
 }

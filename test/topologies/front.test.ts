@@ -19,7 +19,7 @@ import { startFront } from './nginx.ts';
 
 /** The service behind the nginx configuration of deploy/. */
 
-const service = useService();
+const service = await useService();
 let attacked: Agency;
 let other: Agency;
 

@@ -20,7 +20,7 @@ const ATTACK_MS = 12_000;
 /** A character of each size: one byte, three, four, and one that JSON escapes with six. */
 const CHARACTERS = ['x', '€', '😀', '\u0001'];
 
-const service = useService();
+const service = await useService();
 type Large = { id: string; key: string; customerId: string; conversationId: string };
 const agencies: Large[] = [];
 

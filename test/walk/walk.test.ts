@@ -19,7 +19,7 @@ const STEPS = 120;
 /** Only a step that hangs reaches it. */
 const TIMEOUT = RUNS * STEPS * 2_000;
 
-const { service, dashboard } = useDashboard();
+const { service, dashboard } = await useDashboard();
 
 type Rows = Record<string, Fields[]>;
 const stored = (agency: Agency) => dashboard.stored(agency) as Promise<Rows>;
