@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import {
   administer,
@@ -20,11 +20,7 @@ import { freePort, MAIN, PROGRAM, type ServiceProcess, startProcess } from './su
 import { clientOf, openAgency } from './topologies/instance.ts';
 
 const READY = 'Try it:';
-let folder: string;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'crm-server-'));
-});
+const folder = await mkdtemp(join(tmpdir(), 'crm-server-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Starts the service; it ends with the test. */

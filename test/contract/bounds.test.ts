@@ -14,7 +14,7 @@ import { checkOrganization } from '../../src/organizations/repository.ts';
 import { bodyOf, DOCUMENTED, SCHEMAS, type Schema } from '../support/contract.ts';
 import { TOKEN, useDashboard } from '../support/dashboard.ts';
 import { DASHBOARD, populate, requestOf } from '../support/operations.ts';
-import { type Kinds, madeOf } from '../support/values.ts';
+import { type Kinds, LEAST, madeOf } from '../support/values.ts';
 
 /**
  * Whatever reads a text from outside takes linear time. 64 KiB of what it is worst at take milliseconds, and several seconds in
@@ -126,15 +126,7 @@ describe('in the sources', () => {
 });
 
 /** A value with the text wherever a text is allowed, and valid otherwise, so that whatever reads the text is reached. */
-const valueWith = (text: string): Kinds<unknown> => ({
-  closed: (_schema, values) => values[0],
-  boolean: () => true,
-  integer: ({ minimum = 1 }) => minimum,
-  number: ({ minimum = 1 }) => minimum,
-  string: () => text,
-  array: (_schema, entry) => [entry],
-  object: (_schema, fields) => fields,
-});
+const valueWith = (text: string): Kinds<unknown> => ({ ...LEAST, string: () => text });
 
 /** With each of the worst texts, near the limit of a body. */
 const filled = (schema: Schema): unknown[] => {

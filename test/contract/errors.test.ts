@@ -4,14 +4,15 @@ import { describe, expect, test } from 'vitest';
 import { type ErrorCode, statusOf } from '../../src/contract/errors.ts';
 import { excessOf } from '../../src/http/json-bodies.ts';
 import { invalid, UNAUTHORIZED } from '../support/faults.ts';
+import { web } from '../support/records.ts';
 import { useService } from '../support/service.ts';
 import { exchange, listen, type RawResponse, requestBytes } from '../support/socket.ts';
 
 const service = await useService();
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
-const contact = (identifierValue: string = randomUUID()) => ({ identifierType: 'web', identifierValue });
-const VALID_CUSTOMER = JSON.stringify({ contacts: [contact('a')] });
+const contact = () => web(randomUUID());
+const VALID_CUSTOMER = JSON.stringify({ contacts: [web('a')] });
 
 const { port } = await listen(service);
 const agency = await service.agency();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, expect, inject, test } from 'vitest';
 import { latestMigration, migrateDatabase } from '../../src/db/index.ts';
 import * as schema from '../../src/db/tables/index.ts';
 import {
@@ -16,7 +16,6 @@ import {
   hold,
   ownDatabase,
   serviceRole,
-  type TestDatabase,
 } from '../support/databases.ts';
 
 const folder = new URL('../../migrations/', import.meta.url);
@@ -42,12 +41,9 @@ const emptyDatabase = async (template = EMPTY_TEMPLATE): Promise<string> =>
   (await ownDatabase(template)).ownerUrl;
 
 /** Migrated once for all tests. A test that changes something takes a copy: `migratedDatabase`. */
-let migrated: TestDatabase;
-beforeAll(async () => {
-  migrated = await createTestDatabase(inject('serverUrl'), EMPTY_TEMPLATE);
-  await migrateDatabase(migrated.ownerUrl);
-});
-afterAll(() => migrated.drop());
+const migrated = await createTestDatabase(inject('serverUrl'), EMPTY_TEMPLATE);
+afterAll(migrated.drop);
+await migrateDatabase(migrated.ownerUrl);
 
 const migratedDatabase = (): Promise<string> =>
   emptyDatabase(new pg.Client({ connectionString: migrated.ownerUrl }).database);
@@ -76,8 +72,6 @@ const rows = <Row extends pg.QueryResultRow>(url: string, text: string): Promise
 
 test('an empty database gets the migrations when twenty instances start at once, and their lock is released', async () => {
   const url = await emptyDatabase();
-  // A role that has a schema of its own name would get the tables there.
-  await rows(url, `do $$ begin execute format('create schema %I', current_user); end $$`);
   await Promise.all(Array.from({ length: 20 }, () => migrateDatabase(url)));
   const applied = await rows<{ at: string }>(
     url,

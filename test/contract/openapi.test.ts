@@ -118,26 +118,24 @@ describe('the document', () => {
   });
 });
 
-describe.each([
+test.each([
   ['openapi/openapi.json', PUBLIC],
   ['openapi/dashboard.json', INTERNAL],
-])('%s', (_path, document) => {
-  test('has the maximum length of each text of a request', () => {
-    const requests = operationsOf(document).map(({ operation }) => [
-      operation.parameters,
-      operation.requestBody,
-    ]);
-    const schemas = [requests, ...schemasOf(requests, document).values()];
-    const texts = schemas
-      .flatMap((schema) => objectsIn(schema))
-      .filter(([, { type }]) => [type].flat().includes('string'));
-    expect(texts.length).toBeGreaterThan(40);
-    const unbounded = texts.filter(
-      ([, { maxLength, enum: values, format }]) =>
-        maxLength === undefined && values === undefined && !/^(?:date|uuid|binary)$/.test(String(format)),
-    );
-    expect(unbounded).toEqual([]);
-  });
+])('%s has the maximum length of each text of a request', (_path, document) => {
+  const requests = operationsOf(document).map(({ operation }) => [
+    operation.parameters,
+    operation.requestBody,
+  ]);
+  const schemas = [requests, ...schemasOf(requests, document).values()];
+  const texts = schemas
+    .flatMap((schema) => objectsIn(schema))
+    .filter(([, { type }]) => [type].flat().includes('string'));
+  expect(texts.length).toBeGreaterThan(40);
+  const unbounded = texts.filter(
+    ([, { maxLength, enum: values, format }]) =>
+      maxLength === undefined && values === undefined && !/^(?:date|uuid|binary)$/.test(String(format)),
+  );
+  expect(unbounded).toEqual([]);
 });
 
 test.each(operations)(

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { DOCUMENTED, SCHEMAS } from '../support/contract.ts';
+import { DOCUMENTED, operationOf, SCHEMAS } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import {
   BELOW,
@@ -33,7 +33,7 @@ const world = async (): Promise<World> => ({ service, dashboard, agency: await s
 const lists = { ...DASHBOARD_LISTS, ...LISTS };
 
 const inQuery = (name: string) =>
-  (DOCUMENTED.find((found) => name.split('?')[0] === found.name)?.operation.parameters ?? []).filter(
+  (operationOf(name.split('?')[0] ?? '').parameters ?? []).filter(
     (parameter) => parameter.in === 'query' && !parameter.required,
   );
 const inIt = (name: string, part: string): string => `${name} has what \`${part}\` in LISTED of ${FILE} says`;

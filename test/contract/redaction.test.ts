@@ -4,6 +4,7 @@ import { newId } from '../../src/db/index.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { TOKEN, useDashboard } from '../support/dashboard.ts';
 import { operationsBy, populate, run } from '../support/operations.ts';
+import { contact, web } from '../support/records.ts';
 import { startService } from '../support/service.ts';
 import { exchange, listen, requestBytes } from '../support/socket.ts';
 import { postgresLog } from '../support/words.ts';
@@ -37,8 +38,6 @@ const logOf = async (work: () => Promise<unknown>) => {
   await expect.poll(() => lines.length).toBeGreaterThan(0);
   return { text: lines.join(''), entries: lines.map((line): Record<string, unknown> => JSON.parse(line)) };
 };
-
-const contact = (identifierType: string, identifierValue: string) => ({ identifierType, identifierValue });
 
 test('the log has no key, token, contact, message or other part of a request to any operation, or to none', async () => {
   const agency = await service.agency();
@@ -100,7 +99,7 @@ test('the logged errors of PostgreSQL have their SQLSTATE, and none of the data 
   await broken.query('alter table products alter column valid_from type varchar(3)');
   const title = SECRET;
   const responses = [
-    await agency.post('/v1/customers', { summary: SECRET, contacts: [contact('web', SECRET)] }),
+    await agency.post('/v1/customers', { summary: SECRET, contacts: [web(SECRET)] }),
     await agency.post('/v1/catalog/products', { title, operator: SECRET }),
     await agency.post('/v1/catalog/products', { title, validFrom: SECRET }),
   ];
@@ -121,12 +120,12 @@ test.runIf(process.env.TEST_POSTGRES === undefined)(
   async () => {
     const agency = await service.agency();
     const [taken, raced, violated] = [newId(), newId(), newId()];
-    const create = (value: string) => agency.post('/v1/customers', { contacts: [contact('web', value)] });
+    const create = (value: string) => agency.post('/v1/customers', { contacts: [web(value)] });
     const { body: owner } = await create(taken);
     const { body: other } = await create(newId());
     const responses = [
       await create(taken),
-      await agency.patch(`/v1/customers/${other.id}`, { contacts: [contact('web', taken)] }),
+      await agency.patch(`/v1/customers/${other.id}`, { contacts: [web(taken)] }),
       ...(await Promise.all(Array.from({ length: 20 }, () => create(raced)))),
     ];
     expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array(21).fill(409)]);

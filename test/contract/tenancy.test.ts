@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
-import { DOCUMENTED, declaredCodes, type Operation } from '../support/contract.ts';
+import { declaredCodes, operationOf } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { withoutTriggers } from '../support/databases.ts';
 import {
@@ -73,7 +73,7 @@ describe("another organization's record, or an archived one, is not found, as if
     const own = isCreated ? { ...ids.twins, stageKey: randomUUID() } : ids.mine;
     const request = async (id: string, more: object = {}) =>
       send(isCreated ? twins : mine, { ...(await requestOf(name, own, { [idName]: id })), ...more });
-    const { operation = {} as Operation } = DOCUMENTED.find((each) => each.name === name) ?? {};
+    const operation = operationOf(name);
     const { schema } = operation.parameters?.find((parameter) => parameter.name === idName) ?? {};
     const unknown = isCreated ? undefined : await request(UNKNOWN);
     if (unknown) expect(declaredCodes(operation, 404)).toContain(unknown.body.error.code);

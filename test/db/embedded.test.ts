@@ -5,22 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startEmbeddedPostgres } from '../../src/db/index.ts';
 
 const isRoot = process.getuid?.() === 0;
 const SETTINGS = { fsync: 'off' };
 
-let folder: string;
+const folder = await mkdtemp(join(tmpdir(), 'crm-embedded-'));
+// Another user may reach the socket; the server rejects the connection.
+await chmod(folder, 0o711);
 /** The data of a server that was started once. */
-let data: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'crm-embedded-'));
-  // Another user may reach the socket; the server rejects the connection.
-  await chmod(folder, 0o711);
-  data = join(folder, 'postgres');
-  await (await startEmbeddedPostgres(data, SETTINGS)).stop();
-});
+const data = join(folder, 'postgres');
+await (await startEmbeddedPostgres(data, SETTINGS)).stop();
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Starts a server that stops when the test ends. */

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Database, type Params, prepared, type Queries, unprepared } from '../../src/db/index.ts';
 import { ownPool } from '../support/instance.ts';
 import { useService } from '../support/service.ts';
@@ -36,27 +36,23 @@ const SETTINGS = unprepared(
       (select source from pg_settings where name = 'synchronous_commit') as commit`,
 );
 
-let queries: Queries;
-beforeAll(async () => {
-  await service.query(
-    'create table counters (id integer constraint counters_pkey primary key, value integer not null)',
-  );
-  // A rollback does not reset a sequence, so this counts the attempts.
-  await service.query('create sequence attempts');
-  await service.query('create table failures (times integer not null)');
-  await service.query(`create function fail() returns integer language plpgsql security definer as $$
+// A rollback does not reset a sequence, so this counts the attempts.
+await service.query(
+  `create table counters (id integer constraint counters_pkey primary key, value integer not null);
+  create sequence attempts;
+  create table failures (times integer not null);
+  create function fail() returns integer language plpgsql security definer as $$
     declare attempt integer := nextval('attempts');
     begin
       if attempt <= (select times from failures) then
         raise exception 'attempt %', attempt using errcode = '40001';
       end if;
       return attempt;
-    end $$`);
-  queries = service.db.for((await service.agency()).id);
-});
+    end $$`,
+);
+const queries = service.db.for((await service.agency()).id);
 beforeEach(async () => {
-  await service.query('delete from counters');
-  await service.query('insert into counters values (1, 0), (2, 0)');
+  await service.query('delete from counters; insert into counters values (1, 0), (2, 0)');
 });
 
 const values = async (): Promise<number[]> =>
@@ -155,9 +151,9 @@ test('of two transactions in a deadlock, the one that PostgreSQL ends (40P01) is
 
 describe('a serialization failure', () => {
   const failFirst = async (times: number): Promise<void> => {
-    await service.query('delete from failures');
-    await service.query('insert into failures values ($1)', [times]);
-    await service.query('alter sequence attempts restart');
+    await service.query(
+      `delete from failures; insert into failures values (${times}); alter sequence attempts restart`,
+    );
   };
 
   test('is retried: a read until it succeeds, a write up to three times; the write is applied once', async () => {

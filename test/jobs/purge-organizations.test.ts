@@ -16,7 +16,7 @@ import { countAtWork, hold } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import { ownLog } from '../support/instance.ts';
 import { populate } from '../support/operations.ts';
-import { conversation, customer, member, message, opportunity, web } from '../support/records.ts';
+import { customer, member, opportunity, web } from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
 import { hasWord, inDatabase, inFiles, postgresLog } from '../support/words.ts';
 
@@ -48,17 +48,11 @@ const watched = (onWrite: (name: string, rows: unknown[]) => void): Database => 
   },
 });
 
-/** An organization with rows in every table, a chain of conversations, and a file without an attachment. */
+/** An organization with rows in every table, and a file without an attachment. */
 async function fullAgency(word = 'Oaxaca'): Promise<Agency> {
   const agency = await service.agency(`Agencia ${word}`);
   await populate({ service, agency }, word);
   await customer(agency, { contacts: [web(word)] });
-  let rotatedFrom: string | undefined;
-  for (let count = 0; count < 2; count += 1) {
-    const thread = await conversation(agency, { contactName: word, ...(rotatedFrom && { rotatedFrom }) });
-    await message(agency, thread.id, { content: word });
-    rotatedFrom = thread.id;
-  }
   await service.storage.put(storageKey(agency.id, newId()), Readable.from([word]));
   return agency;
 }
@@ -93,7 +87,7 @@ describe('an organization that was closed more than 30 days ago', () => {
     expect(await inFiles(service.dataDir, WORD)).toEqual([]);
     expect(await readdir(join(service.dataDir, agency.id))).toEqual([]);
     const { customers, api_keys } = stored;
-    const rows = { customers: customers?.length, conversations: 4, products: 2, api_keys: api_keys?.length };
+    const rows = { customers: customers?.length, conversations: 2, products: 2, api_keys: api_keys?.length };
     expect(lines).toMatchObject([
       { organizationId: agency.id, closedAt: expect.any(String), files: 3, rows },
     ]);

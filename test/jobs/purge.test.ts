@@ -8,22 +8,15 @@ import { ownLog } from '../support/instance.ts';
 import { product } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
 
-const RETENTION_MS = 30 * 24 * 3_600_000;
-/** Longer than a machine stands still during a test, shorter than a change of clocks. */
-const MARGIN_MS = 30 * 60_000;
-
 const service = await useService();
 // A purge deletes from all organizations.
 beforeEach(() => service.query('delete from products'));
 
-/** A product with two variants that was archived some milliseconds ago, by the clock of the database. */
-async function archivedProduct(agency: Agency, title: string, ago: number): Promise<string> {
-  const { id } = await product(agency, {
-    title,
-    variants: [{ label: 'Low season' }, { label: 'High season' }],
-  });
-  const archive = `update products set archived_at = now() - $2 * interval '1 millisecond' where id = $1`;
-  await service.query(archive, [id, ago]);
+/** A product with two variants that was archived so long ago, by the clock of the database. */
+async function archivedProduct(agency: Agency, title: string, ago: string): Promise<string> {
+  const variants = [{ label: 'Low season' }, { label: 'High season' }];
+  const { id } = await product(agency, { title, variants });
+  await service.query('update products set archived_at = now() - $2::interval where id = $1', [id, ago]);
   return id;
 }
 
@@ -38,12 +31,12 @@ const purge = (options: Partial<JobContext> = {}) =>
 test('the purge deletes what was archived more than 30 days ago by the clock of the database, of every organization, oldest first, and nothing else; it logs ids without texts, and the next run resumes a stopped one', async () => {
   const [agency, neighbour] = [await service.agency(), await service.agency()];
   await product(agency, { title: 'active' });
-  await archivedProduct(neighbour, 'almost', RETENTION_MS - MARGIN_MS);
-  await archivedProduct(agency, 'new', 0);
+  await archivedProduct(neighbour, 'almost', '719:30 hours');
+  await archivedProduct(agency, 'new', '0 s');
   const due = [
-    await archivedProduct(agency, 'oldest', RETENTION_MS + 20_000),
-    await archivedProduct(neighbour, 'old', RETENTION_MS + 10_000),
-    await archivedProduct(agency, 'due', RETENTION_MS),
+    await archivedProduct(agency, 'oldest', '720:00:20'),
+    await archivedProduct(neighbour, 'old', '720:00:10'),
+    await archivedProduct(agency, 'due', '720:00'),
   ];
   const stop = new AbortController();
   const { logger, lines } = ownLog('info', () => stop.abort());
@@ -66,8 +59,8 @@ test('every foreign key to products says what a purge does to its rows', async (
 
 test('the purge waits for a restore of a product, and keeps the product', async () => {
   const agency = await service.agency();
-  const id = await archivedProduct(agency, 'restored', RETENTION_MS + 1);
-  await archivedProduct(agency, 'archived', RETENTION_MS + 2);
+  const id = await archivedProduct(agency, 'restored', '721:00');
+  await archivedProduct(agency, 'archived', '722:00');
   const commit = await hold(service.url, 'update products set archived_at = null where id = $1', [id]);
   const purging = purge();
   await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);

@@ -5,7 +5,6 @@ import { newId } from '../../src/db/index.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { rejected as invalid } from '../support/faults.ts';
 import { conversation, web } from '../support/records.ts';
-import type { Agency } from '../support/service.ts';
 
 const { service, dashboard } = await useDashboard();
 
@@ -52,31 +51,25 @@ const tooLarge = (bytes: number, path = /^body\./) =>
 /** A response lacks some columns of the row, and has a little more punctuation. */
 const TOLERANCE = 900;
 
-/** A record of nearly the largest size. */
-async function largest(agency: Agency, kind: keyof typeof KINDS, character: string) {
-  const { path, sent } = KINDS[kind];
-  const { text: empty } = await agency.post(path, sent(''));
-  const room = MAX_BYTES[kind] - Buffer.byteLength(empty);
-  const rejected = await agency.post(path, sent(fill(character, room + 1)));
-  const { status, text, body } = await agency.post(path, sent(fill(character, room - TOLERANCE)));
-  expect([status, Buffer.byteLength(text)]).toEqual([201, MAX_BYTES[kind] - TOLERANCE]);
-  // A page has a hundred of them.
-  expect(100 * (MAX_BYTES[kind] + 1)).toBeLessThan(MAX_RESPONSE);
-  return { rejected, url: `${path}/${body.id}`, id: body.id };
-}
-
 test.each(['product', 'customer'] as const)(
   'a %s has at most the documented bytes, whoever writes it; the error of PostgreSQL has no text of it',
   async (kind) => {
-    const { path, column, longer, shorter } = KINDS[kind];
+    const { path, column, sent, longer, shorter } = KINDS[kind];
+    const most = MAX_BYTES[kind];
+    // A page has a hundred of them.
+    expect(100 * (most + 1)).toBeLessThan(MAX_RESPONSE);
     const agency = await service.agency();
     for (const character of ALPHABETS) {
-      const { rejected, url, id } = await largest(agency, kind, character);
-      expect(rejected).toMatchObject(tooLarge(MAX_BYTES[kind], /^body\.(variants|summary)$/));
-      const { text } = await agency.get(url);
-      expect(await agency.patch(url, longer)).toMatchObject(tooLarge(MAX_BYTES[kind]));
+      const room = most - Buffer.byteLength((await agency.post(path, sent(''))).text);
+      const rejected = await agency.post(path, sent(fill(character, room + 1)));
+      expect(rejected).toMatchObject(tooLarge(most, /^body\.(variants|summary)$/));
+      const { status, text, body } = await agency.post(path, sent(fill(character, room - TOLERANCE)));
+      expect([status, Buffer.byteLength(text)]).toEqual([201, most - TOLERANCE]);
+      const url = `${path}/${body.id}`;
+      expect(await agency.patch(url, longer)).toMatchObject(tooLarge(most));
       const grow = `update ${path.split('/').at(-1)} set ${column} = concat(${column}, $2::text) where id = $1`;
-      const error = await service.query(grow, [id, 'secret'.repeat(200)]).catch((error: unknown) => error);
+      const values = [body.id, 'secret'.repeat(200)];
+      const error = await service.query(grow, values).catch((error: unknown) => error);
       expect(error).toMatchObject({ code: 'TL001', detail: undefined, hint: undefined });
       expect(JSON.stringify(Object.entries(Object(error)))).not.toContain('secret');
       expect((await agency.get(url)).text).toBe(text);

@@ -84,6 +84,13 @@ export const operationsOf = (document: Document) =>
 /** Every operation of both documents. */
 export const DOCUMENTED = [PUBLIC, INTERNAL].flatMap(operationsOf);
 
+/** The operation with this name: `GET /v1/team`. */
+export function operationOf(name: string): Operation {
+  const found = DOCUMENTED.find((documented) => documented.name === name);
+  if (!found) throw new Error(`No document has ${name}.`);
+  return found.operation;
+}
+
 /** The name of the schema of an operation's JSON body; undefined if it has none. */
 export const bodyOf = ({ requestBody }: Operation): string | undefined => {
   const { $ref } = requestBody?.content['application/json']?.schema ?? {};

@@ -13,9 +13,9 @@ import { eraseCustomer } from '../../src/person/erase.ts';
 import { pipelineStageRecord } from '../../src/pipeline-stages/repository.ts';
 import { listQuotes, quoteRecord } from '../../src/quotes/repository.ts';
 import { listTeamMembers, teamMemberRecord } from '../../src/team/repository.ts';
-import { bodyOf, DOCUMENTED, INTERNAL, operationsOf, SCHEMAS } from './contract.ts';
+import { bodyOf, DOCUMENTED, INTERNAL, operationOf, operationsOf, SCHEMAS } from './contract.ts';
 import type { Dashboard } from './dashboard.ts';
-import { recordId } from './dataset.ts';
+import { LARGE, recordId } from './dataset.ts';
 import {
   attachment,
   contact,
@@ -282,10 +282,7 @@ const samplesOf = (has: Has): Kinds<[unknown, unknown]> => ({
 });
 
 /** The name of the schema of its JSON body, or an empty string. */
-function bodySchemaOf(name: string): string {
-  const { operation } = DOCUMENTED.find((each) => each.name === name) ?? {};
-  return (operation && bodyOf(operation)) ?? '';
-}
+const bodySchemaOf = (name: string): string => bodyOf(operationOf(name)) ?? '';
 
 /** Fields of a PUT that cannot change later: test/contract/records.test.ts. */
 export const WRITTEN_ONCE = [
@@ -387,7 +384,6 @@ export const REFERENCES: Record<string, (agency: Agency, word: string) => Promis
   stageId: (agency, word) => stage(agency, { key: `${word} ${newId()}`, name: word }),
 };
 
-const LARGE = 1;
 const ofCustomer: Filter = { loaded: recordId('customer', LARGE, 7) };
 
 /** Parameters that do not compare one field with a value: test/finding.test.ts, test/keys/api-keys.test.ts. */
@@ -487,7 +483,7 @@ const isPaged = ({ operation }: (typeof DOCUMENTED)[number]): boolean =>
   operation.parameters?.some((parameter) => parameter.name === 'offset') ?? false;
 
 const datesOf = (name: string): string[] =>
-  (DOCUMENTED.find((each) => each.name === name)?.operation.parameters ?? [])
+  (operationOf(name).parameters ?? [])
     .filter((parameter) => parameter.schema.format === 'date-time')
     .map((parameter) => parameter.name);
 

@@ -40,15 +40,21 @@ function ofKind<Value>(kinds: Kinds<Value>, schema: Schema, name: string): Value
   return kinds[kind](schema, name);
 }
 
-const EXAMPLES: Kinds<unknown> = {
-  own: ({ examples }) => (examples as unknown[] | undefined)?.[0],
+/** The first or least value of each kind. */
+export const LEAST: Kinds<unknown> = {
   closed: (_schema, values) => values[0],
   boolean: () => true,
   integer: ({ minimum = 1 }) => minimum,
   number: ({ minimum = 1 }) => minimum,
   string: () => 'text',
-  array: ({ items }, entry) => ((items as Schema).$ref ? [entry] : []),
+  array: (_schema, entry) => [entry],
   object: (_schema, fields) => fields,
+};
+
+const EXAMPLES: Kinds<unknown> = {
+  ...LEAST,
+  own: ({ examples }) => (examples as unknown[] | undefined)?.[0],
+  array: ({ items }, entry) => ((items as Schema).$ref ? [entry] : []),
   around: (value, { type, examples, enum: closed, properties }) =>
     Array.isArray(type) && !examples && !closed && !properties ? null : value,
 };

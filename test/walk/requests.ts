@@ -1,6 +1,6 @@
-import { bodyOf, DOCUMENTED, isNullable, SCHEMAS, type Schema } from '../support/contract.ts';
+import { bodyOf, isNullable, operationOf, SCHEMAS, type Schema } from '../support/contract.ts';
 import { operationsBy, pathOf, type Sent } from '../support/operations.ts';
-import type { Fields } from '../support/records.ts';
+import { contact, type Fields } from '../support/records.ts';
 import { fieldsMadeOf, type Kinds } from '../support/values.ts';
 
 /** Random requests, generated from the OpenAPI documents: a new operation or field is generated too. */
@@ -39,7 +39,7 @@ const CONTACTS = [
   ['instagram', '@Ana'],
   ['web', 'visitor'],
   ['messenger', 'visitor'],
-].map(([identifierType, identifierValue]) => ({ identifierType, identifierValue }));
+].map(([type = '', value = '']) => contact(type, value));
 const TEXTS = ['Oaxaca', 'Oaxaca sur', 'Bogotá', 'Ñandú 100%', 'a_b\\c', 'Ana'];
 const TIMESTAMPS = ['2026-10-01T10:00:00.000Z', '2026-10-02T10:00:00.000Z', '2026-10-02T10:00:00.001Z'];
 /** Fields that only a create can set, and later requests mostly without effect or rejected. */
@@ -101,8 +101,7 @@ function valuesOf(random: Random, known: Known): Kinds<unknown> {
 }
 
 function bodyFor(random: Random, known: Known, name: string): Fields | undefined {
-  const { operation } = DOCUMENTED.find((each) => each.name === name) ?? {};
-  const schema: Schema | undefined = SCHEMAS[(operation && bodyOf(operation)) ?? ''];
+  const schema: Schema | undefined = SCHEMAS[bodyOf(operationOf(name)) ?? ''];
   if (!schema) return undefined;
   const required = schema.required as string[] | undefined;
   const isSent = (field: string) =>
