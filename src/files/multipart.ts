@@ -26,6 +26,7 @@ const MIME_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/;
 /** Lets the routes of this scope accept multipart bodies. `readUpload` rejects other content types. */
 export async function acceptUploads(app: FastifyInstance): Promise<void> {
   await app.register(multipart, { limits: { fieldSize: MAX_FIELD_BYTES, fileSize: Infinity, parts: 20 } });
+  app.removeContentTypeParser('*');
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
 

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import { errorCodes, type FastifyInstance } from 'fastify';
 import { type ApiError, invalid } from '../contract/errors.ts';
 
 /** Our schemas nest 4 levels; unknown names, which are ignored, may nest deeper. */
@@ -65,6 +65,10 @@ export function readJsonBodies(app: FastifyInstance): void {
     if (isEmpty && headers['content-type'] !== undefined) headers['content-type'] = undefined;
     done();
   });
+  // A chunked body can be empty too.
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
+    done(body.length === 0 ? null : new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE()),
+  );
   app.addContentTypeParser(
     [PLAIN_JSON, MERGE_PATCH],
     { parseAs: 'buffer' },

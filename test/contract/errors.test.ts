@@ -174,13 +174,16 @@ describe('a body that cannot be read gets the body of an error, and changes noth
 });
 
 test('a DELETE needs no body, whatever its content type; it accepts JSON, and rejects any other body', async () => {
-  const remove = async (headers: Record<string, string>, body = '') => {
+  const remove = async (headers: Record<string, string | null>, body = '') => {
     const { id } = (await agency.post('/v1/customers', { contacts: [contact()] })).body;
     return exchange(port, requestBytes('DELETE', `/v1/customers/${id}`, { ...key, ...headers }, body));
   };
   expect(await remove({})).toMatchObject({ status: 200 });
   for (const type of ['application/json', 'text/plain', 'multipart/form-data', 'x'])
     expect(await remove({ 'Content-Type': type }), type).toMatchObject({ status: 200 });
+  const chunked = { ...CHUNKED, 'Content-Length': null };
+  for (const type of [null, 'text/plain'])
+    expect(await remove({ ...chunked, 'Content-Type': type }, '0\r\n\r\n')).toMatchObject({ status: 200 });
   const { error } = JSON.parse((await remove({ 'Content-Type': 'text/plain' }, 'x'))?.text ?? '');
   expect(error.message).toContain('must be JSON, and be sent with Content-Type: application/json');
   expect(await remove(JSON_HEADERS, '{}')).toMatchObject({ status: 200 });
