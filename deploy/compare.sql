@@ -31,7 +31,8 @@ union all
 select organization_id, 'searchable_products', id::text, null, null
 from (
   select organization_id, id, fold_text(concat_ws(chr(31), title, short_description, description)) as search,
-    type, status, budget_tier, external_reference_code, destinations
+    type, status, budget_tier, external_reference_code,
+    array(select entry from unnest(destinations) entry where length(entry) <= 600) as destinations
   from products where archived_at is null
 ) as record full join searchable_products as kept using (organization_id, id)
 where record is distinct from kept

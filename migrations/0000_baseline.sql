@@ -160,8 +160,8 @@ create table searchable_products (
 );
 create index searchable_products_search_idx on searchable_products using gin (organization_id, destinations, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
 
--- U+001F separates the texts: no search matches across two of them. The function compares the texts, because PostgreSQL plans the
--- `when` clause of a trigger at each statement.
+-- U+001F separates the texts: no search matches across two of them. A longer entry has no place in a GIN index, of 2.7 kB. The function
+-- compares the texts, because PostgreSQL plans the `when` clause of a trigger at each statement.
 create function public.derive_from_product() returns trigger language plpgsql as $$
 declare
   was text := case when old.archived_at is null then old.status end;
@@ -177,7 +177,8 @@ begin
         new.external_reference_code, new.destinations)
   then
     insert into public.searchable_products (organization_id, id, search, type, status, budget_tier, external_reference_code, destinations)
-    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.title, new.short_description, new.description)), new.type, new.status, new.budget_tier, new.external_reference_code, new.destinations)
+    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.title, new.short_description, new.description)), new.type, new.status, new.budget_tier, new.external_reference_code,
+      array(select entry from unnest(new.destinations) entry where length(entry) <= 600))
     on conflict (organization_id, id) do update set search = excluded.search, type = excluded.type, status = excluded.status, budget_tier = excluded.budget_tier, external_reference_code = excluded.external_reference_code, destinations = excluded.destinations;
   end if;
   return null;

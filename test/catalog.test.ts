@@ -81,6 +81,18 @@ test('an archived product can be read and restored for 30 days; the latest archi
   expect(await older.restore()).toMatchObject({ status: 200, body: restored });
 });
 
+test('a destination can have 1,000 characters of any script; the filter finds it up to 600', async () => {
+  const agency = await service.agency();
+  // PostgreSQL cannot compress them.
+  const han = (length: number) =>
+    String.fromCodePoint(...Array.from({ length }, (_, at) => 0x20000 + ((at * 7_919) % 40_000)));
+  const destinations = [han(600), han(1_000)];
+  const made = await product(agency, { destinations });
+  expect(made.destinations).toEqual(destinations);
+  const list = await agency.get(`/v1/catalog/products?destination=${encodeURIComponent(han(600))}`);
+  expect(list.body.data).toEqual([made]);
+});
+
 describe('variants in a PATCH of the dashboard', () => {
   async function productWithVariants() {
     const agency = await service.agency();

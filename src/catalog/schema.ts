@@ -178,7 +178,7 @@ export const CatalogProductUpdate = f
 export const CatalogProductListQuery = z.object({
   ...f.changeQuery(),
   budgetTier: budgetTier().optional().describe('Products of this tier.'),
-  destination: f.textFilter('Products that have exactly this entry in `destinations`.', 1_000),
+  destination: f.textFilter('Products that have exactly this entry in `destinations`.', 600),
   externalReferenceCode: f.textFilter('Products with exactly this code of the agency.', 255),
   query: f.textFilter('Text in the title, short description or description, ignoring case and accents.'),
   status: status().optional().describe('Products in this status.'),
