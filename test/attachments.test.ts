@@ -8,7 +8,7 @@ import { databaseNow, type Queries } from '../src/db/index.ts';
 import { createToken, readToken } from '../src/files/links.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
 import { failed, rejected } from './support/faults.ts';
-import { attachment, quote } from './support/records.ts';
+import { attachment, formOf, type Part, quote } from './support/records.ts';
 import { idsOf } from './support/service.ts';
 import { listen, requestBytes } from './support/socket.ts';
 
@@ -16,17 +16,6 @@ const { service, dashboard } = await useDashboard();
 
 const MEBIBYTE = 1024 * 1024;
 const LIMIT = 25 * MEBIBYTE;
-
-type Part = [name: string, value: string | File];
-
-/** A multipart body, with its content type. */
-async function formOf(...parts: Part[]) {
-  const form = new FormData();
-  for (const [name, value] of parts) form.append(name, value);
-  const encoded = new Response(form);
-  const headers = { 'content-type': encoded.headers.get('content-type') ?? '' };
-  return { body: Buffer.from(await encoded.arrayBuffer()), headers };
-}
 
 const fileOf = (content: string | Buffer<ArrayBuffer>, name = 'cotización.pdf', type = 'application/pdf') =>
   new File([content], name, { type });

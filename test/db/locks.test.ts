@@ -10,12 +10,13 @@ import {
 import { newId, type OrganizationScope } from '../../src/db/index.ts';
 import { eraseCustomer } from '../../src/person/erase.ts';
 import { mergeCustomer } from '../../src/person/merge.ts';
-import { useDashboard } from '../support/dashboard.ts';
+import { type Caller, useDashboard } from '../support/dashboard.ts';
 import { administer, countAtWork, hold } from '../support/databases.ts';
 import { findAllDrift, findDrift } from '../support/drift.ts';
 import { interrupted, overlap } from '../support/races.ts';
 import {
   attachment,
+  contact,
   conversation,
   customer,
   message,
@@ -23,6 +24,7 @@ import {
   product,
   quote,
   stage,
+  web,
 } from '../support/records.ts';
 import type { Agency, Reply } from '../support/service.ts';
 
@@ -30,9 +32,8 @@ import type { Agency, Reply } from '../support/service.ts';
 
 const { service, dashboard } = await useDashboard();
 
-const web = (value: string) => ({ identifierType: 'web', identifierValue: value });
 const phoneOf = (round: number): string => `+5255${10_000_000 + round}`;
-const whatsapp = (round: number) => ({ identifierType: 'whatsapp', identifierValue: phoneOf(round) });
+const whatsapp = (round: number) => contact('whatsapp', phoneOf(round));
 
 const act = (agency: Agency, { id }: { id: string }, action: 'erase' | 'merge', body?: object) =>
   dashboard.of(agency).post(`/customers/${id}/${action}`, body);
@@ -208,7 +209,11 @@ const ROOTED = ['conversations high', 'conversations low', 'opportunities low', 
 const ANY = { headers: { 'if-match': '*' } };
 
 /** The locks that a write takes, in its order. */
-const ORDERS: [string, string[], (agency: Agency, idOf: (name: string) => string) => Promise<unknown>][] = [
+const ORDERS: [
+  string,
+  string[],
+  (agency: Agency, idOf: (name: string) => string, call: Caller) => Promise<unknown>,
+][] = [
   [
     'a merge',
     [...ROOTED, 'customers low', 'customers high', 'quotes low', 'quotes high'],
@@ -222,10 +227,8 @@ const ORDERS: [string, string[], (agency: Agency, idOf: (name: string) => string
   [
     'a thread that gets a customer',
     ['conversations low', 'customers high'],
-    (agency, idOf) =>
-      dashboard.of(agency).patch(`/conversations/${idOf('conversations low')}`, {
-        customerId: idOf('customers high'),
-      }),
+    (_, idOf, call) =>
+      call.patch(`/conversations/${idOf('conversations low')}`, { customerId: idOf('customers high') }),
   ],
   [
     'a message of the newest thread, which locks the first one of the chain before it',
@@ -240,10 +243,8 @@ const ORDERS: [string, string[], (agency: Agency, idOf: (name: string) => string
   [
     'an opportunity with If-Match that gets a stage',
     ['pipeline_stages', 'opportunities low'],
-    (agency, idOf) => {
-      const staged = { stageId: idOf('pipeline_stages') };
-      return dashboard.of(agency).patch(`/opportunities/${idOf('opportunities low')}`, staged, ANY);
-    },
+    (_, idOf, call) =>
+      call.patch(`/opportunities/${idOf('opportunities low')}`, { stageId: idOf('pipeline_stages') }, ANY),
   ],
   ...(['put', 'patch'] as const).flatMap((method) =>
     (
@@ -255,30 +256,24 @@ const ORDERS: [string, string[], (agency: Agency, idOf: (name: string) => string
     ).map(([what, order, fields, options]): (typeof ORDERS)[number] => [
       `a ${method} that ${what}`,
       [...order],
-      (agency, idOf) => {
-        const moved = {
-          title: 'Oaxaca',
-          status: 'draft',
-          opportunityId: idOf('opportunities high'),
-          ...fields,
-        };
-        return dashboard.of(agency)[method](`/quotes/${idOf('quotes low')}`, moved, options);
+      (_, idOf, call) => {
+        const moved = { title: 'Oaxaca', status: 'draft', opportunityId: idOf('opportunities high') };
+        return call[method](`/quotes/${idOf('quotes low')}`, { ...moved, ...fields }, options);
       },
     ]),
   ),
   [
     'a PUT of a next thread with If-Match',
     ['conversations high', 'conversations low', 'customers low'],
-    (agency, idOf) => {
+    (_, idOf, call) => {
       const thread = { channel: 'web', contact: 'low', rotatedFrom: idOf('conversations high') };
-      return dashboard.of(agency).put(`/conversations/${idOf('conversations low')}`, thread, ANY);
+      return call.put(`/conversations/${idOf('conversations low')}`, thread, ANY);
     },
   ],
   [
     'an attachment',
     ['quotes low', 'quote_attachments'],
-    (agency, idOf) =>
-      dashboard.of(agency).delete(`/quotes/${idOf('quotes low')}/attachments/${idOf('quote_attachments')}`),
+    (_, idOf, call) => call.delete(`/quotes/${idOf('quotes low')}/attachments/${idOf('quote_attachments')}`),
   ],
 ];
 
@@ -292,7 +287,7 @@ test.each(ORDERS)(
       await administer(service.ownerUrl, async (client) => {
         await client.query('begin');
         await take(client, held);
-        const written = write(agency, idOf);
+        const written = write(agency, idOf, dashboard.of(agency));
         await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
         const taken: string[] = [];
         for (const name of names) if (name !== held && (await isTaken(client, name))) taken.push(name);
@@ -310,7 +305,7 @@ test.each(ORDERS)(
       await client.query('begin');
       for (const name of names) if (!order.includes(name)) await take(client, name);
       let isDone = false;
-      const written = write(agency, idOf).then(() => {
+      const written = write(agency, idOf, dashboard.of(agency)).then(() => {
         isDone = true;
       });
       await expect.poll(async () => isDone || (await countAtWork(service.ownerUrl, 'Lock')) > 0).toBe(true);

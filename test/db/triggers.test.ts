@@ -8,7 +8,7 @@ import { useDashboard } from '../support/dashboard.ts';
 import { administer, withoutTriggers } from '../support/databases.ts';
 import { COMPARE, findAllDrift, findDrift } from '../support/drift.ts';
 import { LISTS, populate, readList } from '../support/operations.ts';
-import { conversation, customer, opportunity, product, quote } from '../support/records.ts';
+import { contact, conversation, customer, opportunity, product, quote } from '../support/records.ts';
 
 /** Derived data, which triggers maintain whoever writes a record: the service, a job or psql. */
 
@@ -246,7 +246,7 @@ test('deploy/compare.sql finds changes that bypassed the triggers, and its repai
 
 test('deploy/compare.sql finds records of a merged customer, and those without the customer that they should have', async () => {
   const agency = await service.agency();
-  const contacts = [{ identifierType: 'whatsapp', identifierValue: '+525512345678' }];
+  const contacts = [contact('whatsapp', '+525512345678')];
   const [from, into] = [await customer(agency, { contacts }), await customer(agency)];
   await dashboard.of(agency).post(`/customers/${into.id}/merge`, { from: from.id });
   const { id } = await conversation(agency, { contact: '+525512345678' });

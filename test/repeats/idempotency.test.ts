@@ -7,7 +7,7 @@ import { countAtWork, hold } from '../support/databases.ts';
 import { invalid } from '../support/faults.ts';
 import { ownApp, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
-import { customer, product, quote } from '../support/records.ts';
+import { contact, customer, formOf, product, quote, web } from '../support/records.ts';
 import { type Agency, clientOf, type Reply, useService } from '../support/service.ts';
 
 /** Races and forms of Idempotency-Key and If-Match. What holds for every operation: test/contract/repeats.test.ts. */
@@ -50,7 +50,7 @@ const IN_PROGRESS = {
   body: { error: { code: 'IDEMPOTENCY_IN_PROGRESS' } },
 };
 
-const visitor = (name: string) => ({ contacts: [{ identifierType: 'web', identifierValue: name }] });
+const visitor = (name: string) => ({ contacts: [web(name)] });
 
 const countOf = async (table: string, { id }: Agency): Promise<number> =>
   (await service.query(`select from ${table} where organization_id = $1`, [id])).length;
@@ -252,15 +252,10 @@ test('a key can be used again after 24 hours, even before the sweep and with ano
 async function upload(
   call: Caller,
   path: string,
-  parts: { kind?: string; name?: string; content?: string } = {},
+  { kind = 'itinerary', name = 'a.txt', content = 'the bytes' } = {},
 ) {
-  const { kind = 'itinerary', name = 'a.txt', content = 'the bytes' } = parts;
-  const form = new FormData();
-  form.append('kind', kind);
-  form.append('file', new Blob([content]), name);
-  const encoded = new Response(form);
-  const type = encoded.headers.get('content-type') ?? '';
-  return call.post(path, Buffer.from(await encoded.arrayBuffer()), withKey('k', { 'content-type': type }));
+  const { body, headers } = await formOf(['kind', kind], ['file', new File([content], name)]);
+  return call.post(path, body, withKey('k', headers));
 }
 
 test('a repeated upload stores no second file, and returns a new link that works; with another kind, name or content, or after the attachment was deleted, it is 409', async () => {
@@ -303,7 +298,7 @@ test('of ten simultaneous PATCHes with one tag, over two instances, one is appli
   const clients = [agency, other.client(agency.key)];
   const url = `/v1/customers/${(await customer(agency)).id}`;
   const tag = ifMatch((await agency.get(url)).headers.etag);
-  const contacts = [{ identifierType: 'email', identifierValue: 'ana@example.com' }];
+  const contacts = [contact('email', 'ana@example.com')];
   const responses = await Promise.all(
     Array.from({ length: 10 }, (_, index) =>
       (clients[index % 2] as Agency).patch(url, { city: `by ${index}`, contacts }, tag),

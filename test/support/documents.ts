@@ -2,17 +2,12 @@ import { globSync, readFileSync } from 'node:fs';
 
 const root = new URL('../../', import.meta.url);
 
-export type MarkdownDocument = { path: string; text: string };
-
-const read = (path: string): MarkdownDocument => ({ path, text: readFileSync(new URL(path, root), 'utf8') });
-
 /** The Markdown documents that are checked. */
-export const documents: readonly MarkdownDocument[] = globSync(
-  ['*.md', 'src/db/README.md', 'test/README.md', 'docs/**/*.md'],
-  { cwd: root },
-)
+export const documents = globSync(['*.md', 'src/db/README.md', 'test/README.md', 'docs/**/*.md'], {
+  cwd: root,
+})
   .sort()
-  .map(read);
+  .map((path) => ({ path, text: readFileSync(new URL(path, root), 'utf8') }));
 
 export function documentAt(path: string): string {
   const document = documents.find((candidate) => candidate.path === path);

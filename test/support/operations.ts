@@ -22,10 +22,12 @@ import {
   conversation,
   customer,
   type Fields,
+  formOf,
   type Make,
   member,
   message,
   opportunity,
+  type Part,
   product,
   quote,
   stage,
@@ -147,7 +149,9 @@ export type Operation = {
   /** Query parameters that the walks send. */
   query?: (has: Has) => string;
   /** A body that changes what `populate` created. Without it, the body has every field of the document. */
-  body?: (has: Has) => Fields | FormData;
+  body?: (has: Has) => Fields;
+  /** The parts of a multipart body. */
+  parts?: (has: Has) => Part[];
   /** Ids in its path that differ from those that `populate` returns under these names. */
   ids?: (has: Has) => Partial<Has>;
   /** For a read with an ETag: the operation that changes its response. */
@@ -228,12 +232,10 @@ const SPECIAL_REQUESTS: Record<string, Operation> = {
     body: (has) => ({ data: [{ id: has.messageId, ...outbound(has) }] }),
   },
   [`POST ${BELOW}/quotes/{quoteId}/attachments`]: {
-    body: ({ word }) => {
-      const form = new FormData();
-      form.set('kind', 'itinerary');
-      form.set('file', new File([`the bytes of ${word}`], `${word}.txt`));
-      return form;
-    },
+    parts: ({ word }) => [
+      ['kind', 'itinerary'],
+      ['file', new File([`the bytes of ${word}`], `${word}.txt`)],
+    ],
   },
 };
 
@@ -315,15 +317,13 @@ export type Sent = {
 
 /** The request of an operation on the records that `populate` returned; `others` replaces some of their ids. */
 export async function requestOf(name: string, has: Has, others: Partial<Has> = {}): Promise<Sent> {
-  const { query, body, ids } = OPERATIONS[name] ?? {};
+  const { query, body, parts, ids } = OPERATIONS[name] ?? {};
   const inPath: Record<string, string> = { ...has, ...ids?.(has), ...others };
   const path = pathOf(name).replace(/\{(\w+)\}/g, (_, id) => inPath[id] ?? '');
   const sent = { method: methodOf(name), path: query ? `${path}?${query(has)}` : path };
+  if (parts) return { ...sent, ...(await formOf(...parts(has))) };
   const fields = body ? body(has) : wholeOf(name, has);
-  if (!(fields instanceof FormData)) return { ...sent, ...(fields && { body: fields }) };
-  const encoded = new Response(fields);
-  const headers = { 'content-type': encoded.headers.get('content-type') ?? '' };
-  return { ...sent, headers, body: Buffer.from(await encoded.arrayBuffer()) };
+  return { ...sent, ...(fields && { body: fields }) };
 }
 
 /** Sends the request to the API that has the path. */

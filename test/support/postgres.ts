@@ -114,8 +114,19 @@ async function startEmbedded(): Promise<Server> {
 
 /** Loaded on demand, because loading the library takes longer than PostgreSQL's start. */
 async function startContainer(): Promise<Server> {
-  const container = await import('./container.ts');
-  return container.startContainer(process.env.TEST_POSTGRES_IMAGE ?? 'postgres:18', SETTINGS);
+  const { GenericContainer, getContainerRuntimeClient } = await import('testcontainers');
+  await getContainerRuntimeClient().catch(() => {
+    throw new Error('TEST_POSTGRES=container needs a container runtime such as Docker, and none was found.');
+  });
+  const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  // While the image initialises itself, its server does not listen on the port.
+  const container = await new GenericContainer(process.env.TEST_POSTGRES_IMAGE ?? 'postgres:18')
+    .withEnvironment({ POSTGRES_USER: 'crm', POSTGRES_PASSWORD: 'crm', POSTGRES_DB: 'crm' })
+    .withExposedPorts(5432)
+    .withCommand(['postgres', ...settings])
+    .start();
+  const address = `${container.getHost()}:${container.getMappedPort(5432)}`;
+  return { url: `postgres://crm:crm@${address}/crm`, stop: () => container.stop() };
 }
 
 declare module 'vitest' {

@@ -90,6 +90,17 @@ export async function attachment(
   return { stored, content };
 }
 
+export type Part = [name: string, value: string | File];
+
+/** A multipart body, with its content type. */
+export async function formOf(...parts: Part[]) {
+  const form = new FormData();
+  for (const [name, value] of parts) form.append(name, value);
+  const encoded = new Response(form);
+  const headers = { 'content-type': encoded.headers.get('content-type') ?? '' };
+  return { body: Buffer.from(await encoded.arrayBuffer()), headers };
+}
+
 /** A factory that uses /v1: a POST with the required fields, or a PATCH of the record with the id. */
 const byPublicApi =
   (path: string, required: () => Fields): Make =>
