@@ -5,16 +5,7 @@ import { bodyOf, DOCUMENTED, isNullable, resolved, SCHEMAS, type Schema } from '
 import { useDashboard } from '../support/dashboard.ts';
 import { BELOW, LISTS, pathOf, populate, requestOf, send, WRITTEN_ONCE } from '../support/operations.ts';
 import { customer, type Fields, product } from '../support/records.ts';
-import {
-  EDGES,
-  eachOf,
-  fieldsMadeOf,
-  type Kinds,
-  kindOf,
-  madeOf,
-  rowsOf,
-  samplesWith,
-} from '../support/values.ts';
+import { EDGES, fieldsMadeOf, type Kinds, kindOf, madeOf, rowsOf, samplesWith } from '../support/values.ts';
 
 /**
  * Every field of every JSON body of both documents: the values that it rejects, and the limits of what
@@ -72,7 +63,7 @@ const REJECTIONS: Kinds<Rejection[]> = {
   object: (schema, ofFields) => {
     const required = (schema.required ?? []) as string[];
     // Of contacts, the last type of the closed list accepts any text.
-    const whole = eachOf(fieldsMadeOf(samplesWith(newId()), schema), 1);
+    const whole = fieldsMadeOf(samplesWith(newId(), 1), schema);
     return Object.entries(ofFields).flatMap(([name, ofField]) => {
       const others = required.filter((other) => other !== name).map((other) => [other, whole[other]]);
       const beside = Object.fromEntries(others);
@@ -204,9 +195,9 @@ describe.each(RESOURCES)('$schema', ({ path, schema, make }) => {
     );
   });
 
-  const samples = samplesWith(newId());
+  const word = newId();
   const samplesOf = (which: 0 | 1) =>
-    Object.fromEntries(written.map(([name, field]) => [name, madeOf(samples, field, name)[which]]));
+    fieldsMadeOf(samplesWith(word, which), { properties: Object.fromEntries(written) });
 
   /** The record with this value, and with the display name that follows from it. */
   const withValue = (record: Fields, name: string, value: unknown): Fields => {

@@ -260,26 +260,25 @@ export const operationsBy = (...methods: string[]): string[] =>
   methods.flatMap((method) => Object.keys(OPERATIONS).filter((name) => methodOf(name) === method));
 
 /** Values of fields that refer to another record or have a rule of their own. */
-const NAMED: Record<string, (has: Has) => unknown> = {
+const NAMED: Record<string, (has: Has) => string> = {
   channel: () => 'whatsapp',
   customerId: ({ customerId }) => customerId,
   email: () => 'sofia@example.com',
   key: ({ stageKey }) => stageKey,
   opportunityId: ({ opportunityId }) => opportunityId,
-  rotatedFrom: () => null,
   sellerMemberId: ({ teamMemberId }) => teamMemberId,
   stageId: ({ pipelineStageId }) => pipelineStageId,
   userId: ({ stageKey }) => `account ${stageKey}`,
 };
 
-/** Two values of each field. */
-const samplesOf = (has: Has): Kinds<[unknown, unknown]> => ({
-  ...samplesWith(has.word),
+/** A value of each field. */
+const samplesOf = (has: Has): Kinds<unknown> => ({
+  ...samplesWith(has.word, 1),
   own: ({ format }, name) => {
     const named = NAMED[name]?.(has);
     if (named === undefined && format === 'uuid')
       throw new Error(`Add a value for ${name} to NAMED of ${FILE}.`);
-    return named === undefined ? undefined : [named, named];
+    return named;
   },
 });
 
@@ -303,9 +302,7 @@ export function wholeOf(name: string, has: Has, onlyRequired = false): Fields | 
     ([field]) => !WRITTEN_ONCE.includes(field) && (!onlyRequired || (required as string[]).includes(field)),
   );
   if (fields.length === 0) return undefined;
-  return Object.fromEntries(
-    fields.map(([field, schema]) => [field, madeOf(samplesOf(has), schema, field)[1]]),
-  );
+  return Object.fromEntries(fields.map(([field, schema]) => [field, madeOf(samplesOf(has), schema, field)]));
 }
 
 export type Sent = {

@@ -62,24 +62,21 @@ const EXAMPLES: Kinds<unknown> = {
 /** A value of a schema, built from the examples of its fields, as tools build one. */
 export const exampleOf = (schema: Schema): unknown => madeOf(EXAMPLES, schema);
 
-/** Two different values of a field, neither of them null or the default, with the word in their texts. */
-export const samplesWith = (word: string): Kinds<[unknown, unknown]> => ({
-  closed: (_schema, values) => [values[0], values.at(-1)],
-  boolean: () => [true, false],
-  integer: () => [3, 4],
-  number: () => [1.5, 2890.25],
+/** One of two different values of a field, neither of them null or the default, with the word in their texts. */
+export const samplesWith = (word: string, which: 0 | 1): Kinds<unknown> => ({
+  closed: (_schema, values) => [values[0], values.at(-1)][which],
+  boolean: () => [true, false][which],
+  integer: () => [3, 4][which],
+  number: () => [1.5, 2890.25][which],
   string: ({ format, maxLength }, name) => {
-    if (format === 'uuid') return [newId(), newId()];
-    if (format === 'date') return ['2027-03-31', '2027-01-15'];
-    if (format === 'date-time') return ['2026-11-19T10:00:00.000Z', '2026-11-20T10:00:00.123Z'];
-    return maxLength === 3 ? ['MXN', 'USD'] : [`Ñandú ${word}`, `${name} ${word}`];
+    if (format === 'uuid') return newId();
+    if (format === 'date') return ['2027-03-31', '2027-01-15'][which];
+    if (format === 'date-time') return ['2026-11-19T10:00:00.000Z', '2026-11-20T10:00:00.123Z'][which];
+    return maxLength === 3 ? ['MXN', 'USD'][which] : [`Ñandú ${word}`, `${name} ${word}`][which];
   },
-  array: (_schema, [one, other]) => [[one, other], [other]],
-  object: (_schema, fields) => [eachOf(fields, 0), eachOf(fields, 1)],
+  array: (_schema, entry) => [[entry, entry], [entry]][which],
+  object: (_schema, fields) => fields,
 });
-
-export const eachOf = (fields: Record<string, [unknown, unknown]>, which: 0 | 1) =>
-  Object.fromEntries(Object.entries(fields).map(([name, values]) => [name, values[which]]));
 
 /** The first items of all lists, then the second ones, eight at most: a response names up to twenty errors. */
 export function rowsOf<Item>(lists: readonly (readonly Item[])[]): Item[][] {
