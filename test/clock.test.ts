@@ -6,11 +6,11 @@ import { watchClock } from '../src/http/health.ts';
 import { createLogger } from '../src/http/logging.ts';
 import { purgeProducts } from '../src/jobs/purge.ts';
 import { sweepFiles } from '../src/jobs/sweep-files.ts';
-import { buildDashboard, useDashboard } from './support/dashboard.ts';
+import { useDashboard } from './support/dashboard.ts';
 import { ownLog } from './support/instance.ts';
 import { BELOW, operationsBy, populate, requestOf, run, send } from './support/operations.ts';
 import { attachment, conversation, message, product, quote } from './support/records.ts';
-import { type Agency, idsOf, startService } from './support/service.ts';
+import { type Agency, idsOf } from './support/service.ts';
 
 /** Stored timestamps are compared with the database's clock alone, whatever that of the service says. */
 
@@ -127,16 +127,14 @@ test('a difference of the clocks is reported at each check, and logged once unti
 });
 
 test('a process that runs for 26 hours answers as it did at its start: createdAt of now, links, lists', async () => {
-  setClock(0);
-  const old = await startService();
-  const oldDashboard = await buildDashboard(old);
-  const agency = await old.agency();
-  const has = await populate({ agency, service: old });
-  const world = { agency, service: old, dashboard: oldDashboard };
-  await old.storage.put(storageKey(agency.id, newId()), Readable.from([]));
+  const world = { agency: await service.agency(), service, dashboard };
+  const { agency } = world;
+  const has = await populate(world);
+  await service.storage.put(storageKey(agency.id, newId()), Readable.from([]));
   // What a module computed when it was loaded is of the real time too.
   setClock(26 * HOUR);
-  const { files } = await sweepFiles({ db: old.db, storage: old.storage, logger: createLogger('silent') });
+  const { db, storage } = service;
+  const { files } = await sweepFiles({ db, storage, logger: createLogger('silent') });
   expect(files).toBeGreaterThan(0);
   for (const name of operationsBy('GET')) {
     const { status, body } = await send(world, await requestOf(name, has));
@@ -150,7 +148,5 @@ test('a process that runs for 26 hours answers as it did at its start: createdAt
     expect([name, status, body.createdAt], JSON.stringify(body)).toEqual([name, 201, createdAt]);
   }
   const [{ url }] = (await agency.get(`/v1/quotes/${has.quoteId}/attachments`)).body.data;
-  expect((await old.app.inject(new URL(url).pathname)).statusCode).toBe(200);
-  await oldDashboard.app.close();
-  await old.close();
+  expect((await service.app.inject(new URL(url).pathname)).statusCode).toBe(200);
 });

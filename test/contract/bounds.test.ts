@@ -12,8 +12,8 @@ import { unknownName } from '../../src/http/ignored-parameters.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { checkOrganization } from '../../src/organizations/repository.ts';
 import { bodyOf, DOCUMENTED, SCHEMAS, type Schema } from '../support/contract.ts';
-import { TOKEN, useDashboard } from '../support/dashboard.ts';
-import { DASHBOARD, populate, requestOf } from '../support/operations.ts';
+import { useDashboard } from '../support/dashboard.ts';
+import { populate, requestOf, send } from '../support/operations.ts';
 import { type Kinds, LEAST, madeOf } from '../support/values.ts';
 
 /**
@@ -22,8 +22,8 @@ import { type Kinds, LEAST, madeOf } from '../support/values.ts';
  */
 
 const { service, dashboard } = await useDashboard({}, { mcp: 'write' });
-const agency = await service.agency();
-const has = await populate({ service, agency });
+const world = { service, dashboard, agency: await service.agency() };
+const has = await populate(world);
 
 const MOST_MS = 500;
 const SIZE = 64 * 1024;
@@ -129,30 +129,19 @@ describe('in the sources', () => {
 const valueWith = (text: string): Kinds<unknown> => ({ ...LEAST, string: () => text });
 
 /** With each of the worst texts, near the limit of a body. */
-const filled = (schema: Schema): unknown[] => {
+const filled = (schema: Schema): object[] => {
   const count = JSON.stringify(madeOf(valueWith('TEXT'), schema)).split('"TEXT"').length;
-  return WORST.map((unit) => madeOf(valueWith(repeated(unit, 240_000 / count)), schema));
+  return WORST.map((unit) => Object(madeOf(valueWith(repeated(unit, 240_000 / count)), schema)));
 };
 
 describe('a long text is answered in little time', () => {
-  function inject(method: string, url: string, headers: Record<string, string>, body?: unknown) {
-    const isOfDashboard = url.startsWith(DASHBOARD);
-    const { app } = isOfDashboard ? dashboard : service;
-    const authorization = `Bearer ${isOfDashboard ? TOKEN : agency.key}`;
-    const json = body !== undefined && {
-      payload: JSON.stringify(body),
-      headers: { authorization, 'content-type': 'application/json' },
-    };
-    return app.inject({ method: method as 'GET', url, headers: { authorization, ...headers }, ...json });
-  }
-
   test('in any field of a body', async () => {
     const bodies = new Map(DOCUMENTED.map(({ name, operation }) => [bodyOf(operation), name]));
     for (const [schema = '', name] of bodies) {
       if (schema === '') continue;
       const { method, path } = await requestOf(name, has);
-      for (const sent of filled(SCHEMAS[schema] ?? {}))
-        await expectQuick(name, () => inject(method, path, {}, sent));
+      for (const body of filled(SCHEMAS[schema] ?? {}))
+        await expectQuick(name, () => send(world, { method, path, body }));
     }
   });
 
@@ -168,20 +157,20 @@ describe('a long text is answered in little time', () => {
         // Node accepts 8 KiB.
         const text = repeated(place === 'header' ? unit : encodeURIComponent(unit), 7_000);
         const target = path.replace(/\{(\w+)\}/g, (_, id) => (id === name ? text : String(ids[id])));
-        const url = place === 'query' ? `${target}?${name}=${text}` : target;
+        const sent = { method, path: place === 'query' ? `${target}?${name}=${text}` : target };
         const headers: Record<string, string> = place === 'header' ? { [name]: text } : {};
-        await expectQuick(`${what} ${unit}`, () => inject(method, url, headers));
+        await expectQuick(`${what} ${unit}`, () => send(world, sent, headers));
       }
   });
 
   test('in any argument of a tool', async () => {
-    const send = (method: string, params: object) =>
-      inject('POST', '/mcp', {}, { jsonrpc: '2.0', id: 1, method, params });
-    const { tools } = (await send('tools/list', {})).json().result;
+    const call = (method: string, params: object) =>
+      world.agency.post('/mcp', { jsonrpc: '2.0', id: 1, method, params });
+    const { tools } = (await call('tools/list', {})).body.result;
     expect(tools.length).toBeGreaterThan(15);
     for (const { name, inputSchema } of tools)
       for (const given of filled(inputSchema))
-        await expectQuick(name, () => send('tools/call', { name, arguments: given }));
+        await expectQuick(name, () => call('tools/call', { name, arguments: given }));
   });
 });
 

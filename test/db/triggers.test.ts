@@ -106,20 +106,19 @@ test.each(DERIVED)(
     };
 
     await expectTotal(1, 'create');
-    await insert();
-    await expectTotal(2, 'insert');
-    await archive();
-    await expectTotal(1, 'archive');
-    await archive();
-    await expectTotal(1, 'archive of an archived record');
-    await remove();
-    await expectTotal(1, 'delete of an archived record');
-    await insert();
-    await archive();
-    await restore();
-    await expectTotal(2, 'restore');
-    await remove();
-    await expectTotal(1, 'delete');
+    for (const [after, change, total] of [
+      ['insert', insert, 2],
+      ['archive', archive, 1],
+      ['archive of an archived record', archive, 1],
+      ['delete of an archived record', remove, 1],
+      ['insert again', insert, 2],
+      ['archive again', archive, 1],
+      ['restore', restore, 2],
+      ['delete', remove, 1],
+    ] as const) {
+      await change();
+      await expectTotal(total, after);
+    }
     if (list.record.archive) {
       await list.record.archive(agency.scope, original.id);
       await insert();

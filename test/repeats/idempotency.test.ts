@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { type Caller, useDashboard } from '../support/dashboard.ts';
 import { countAtWork, hold } from '../support/databases.ts';
-import { invalid } from '../support/faults.ts';
+import { failed, invalid } from '../support/faults.ts';
 import { ownApp, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { contact, customer, formOf, product, quote, web } from '../support/records.ts';
@@ -44,11 +44,7 @@ function expectReused(response: Reply, reason: keyof typeof REUSED = 'body'): vo
   expect(isReplay(response)).toBe(false);
 }
 
-const IN_PROGRESS = {
-  status: 409,
-  headers: { 'retry-after': '1' },
-  body: { error: { code: 'IDEMPOTENCY_IN_PROGRESS' } },
-};
+const IN_PROGRESS = { ...failed(409, 'IDEMPOTENCY_IN_PROGRESS'), headers: { 'retry-after': '1' } };
 
 const visitor = (name: string) => ({ contacts: [web(name)] });
 
@@ -287,7 +283,7 @@ function onlySuccess(responses: readonly Reply[]): Reply | undefined {
   expect(others).toEqual([]);
   for (const response of responses)
     if (response !== success) {
-      expect(response).toMatchObject({ status: 412, body: { error: { code: 'PRECONDITION_FAILED' } } });
+      expect(response).toMatchObject(failed(412, 'PRECONDITION_FAILED'));
       expect(response.headers).not.toHaveProperty('etag');
     }
   return success;

@@ -27,31 +27,27 @@ export function startProcess(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let text = '';
-  const watchers = new Set<() => void>();
-  const collect = (chunk: Buffer) => {
+  let more = Promise.withResolvers<void>();
+  const collect = (chunk: Buffer | string) => {
     text += chunk;
-    for (const watch of watchers) watch();
+    more.resolve();
+    more = Promise.withResolvers();
   };
   child.stdout?.on('data', collect);
   child.stderr?.on('data', collect);
-  child.on('error', ({ message }) => collect(Buffer.from(message)));
+  child.on('error', ({ message }) => collect(message));
   /** The exit code. */
   const ended = new Promise<number | null>((done) => {
     child.on('close', done);
   });
   /** Resolves with the output when it contains the text or matches; rejects if the process ends before. */
-  const until = (expected: string | RegExp): Promise<string> =>
-    new Promise((done, fail) => {
-      const watch = () => {
-        if (!(typeof expected === 'string' ? text.includes(expected) : expected.test(text))) return;
-        // Otherwise every later line of a busy log would cost another search.
-        watchers.delete(watch);
-        done(text);
-      };
-      watchers.add(watch);
-      watch();
-      ended.then((code) => fail(new Error(`Ended with ${code} before printing "${expected}":\n${text}`)));
-    });
+  async function until(expected: string | RegExp): Promise<string> {
+    while (!(typeof expected === 'string' ? text.includes(expected) : expected.test(text))) {
+      const code = await Promise.race([more.promise, ended]);
+      if (code !== undefined) throw new Error(`Ended with ${code} before printing "${expected}":\n${text}`);
+    }
+    return text;
+  }
   return { child, output: () => text, until, ended };
 }
 
