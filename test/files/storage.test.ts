@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { newId, scopeTo } from '../../src/db/index.ts';
 import { readToken } from '../../src/files/links.ts';
@@ -33,7 +33,6 @@ type OpenStorage = {
   read: (organizationId: string, id: string) => Promise<Buffer>;
   /** The remains of interrupted uploads. */
   leftovers: () => Promise<string[]>;
-  close: () => Promise<void>;
 };
 
 const ownFolder = () => mkdtemp(join(tmpdir(), 'crm-storage-'));
@@ -45,15 +44,19 @@ async function openDisk(): Promise<OpenStorage> {
     read: (organizationId, id) => readFile(join(root, storageKey(organizationId, id))),
     leftovers: async () =>
       (await readdir(root, { recursive: true })).filter((path) => path.endsWith('.partial')),
-    close: async () => undefined,
   };
 }
 
 const scopeOf = (organizationId: string) => scopeTo({ for: () => ({}) as never }, organizationId);
 
+const server = await startS3();
+afterAll(server.close);
+const openStore = (options: Partial<S3Options> = {}) =>
+  openS3({ ...server, prefix: 'crm/', ttlSeconds: 300, ...options });
+
 async function openBucket(): Promise<OpenStorage> {
-  const server = await startS3();
-  const { storage, links, close } = await openS3({ ...server, prefix: 'crm/production/', ttlSeconds: 300 });
+  const { storage, links, close } = await openStore({ prefix: 'crm/production/' });
+  afterAll(close);
   return {
     storage,
     read: async (organizationId, id) => {
@@ -63,23 +66,13 @@ async function openBucket(): Promise<OpenStorage> {
       return Buffer.from(await response.arrayBuffer());
     },
     leftovers: server.openUploads,
-    close: async () => {
-      await close();
-      await server.close();
-    },
   };
 }
 
 describe.each([
-  ['disk', openDisk],
-  ['S3', openBucket],
-])('the %s storage', (_name, open) => {
-  let opened: OpenStorage;
-  beforeAll(async () => {
-    opened = await open();
-  });
-  afterAll(() => opened.close());
-
+  ['disk', await openDisk()],
+  ['S3', await openBucket()],
+])('the %s storage', (_name, opened) => {
   /** A key in a new organization, and the stored keys of that organization. */
   function newKey() {
     const [organizationId, attachmentId] = [newId(), newId()];
@@ -150,16 +143,8 @@ describe('S3', () => {
   const scope = scopeOf(organizationId);
   const attachment = (fileName: string) => ({ id: newId(), fileName, mimeType: 'application/pdf' });
 
-  async function openServer() {
-    const server = await startS3();
-    onTestFinished(server.close);
-    const open = (options: Partial<S3Options> = {}) =>
-      openS3({ ...server, prefix: 'crm/', ttlSeconds: 300, ...options });
-    return { server, open };
-  }
-
   test('a signed URL downloads the file from the store under its name, with its type and without caching, for its lifetime', async () => {
-    const { storage, links } = await (await openServer()).open();
+    const { storage, links } = await openStore();
     const file = attachment("Cotización & (O'Higgins) *v2* ~ 50%+1.pdf");
     const encoded = `"Cotizaci?n & (O'Higgins) *v2* ~ 50%+1.pdf"; filename*=UTF-8''Cotizaci%C3%B3n%20%26%20%28O%27Higgins%29%20%2Av2%2A%20~%2050%25%2B1.pdf`;
     await storage.put(storageKey(organizationId, file.id), text('%PDF-1.7'));
@@ -174,9 +159,8 @@ describe('S3', () => {
   });
 
   test('files under another prefix of the bucket are neither listed nor removed', async () => {
-    const { open } = await openServer();
     const key = storageKey(organizationId, newId());
-    const [one, other] = [await open({ prefix: 'one/' }), await open({ prefix: 'two/' })];
+    const [one, other] = [await openStore({ prefix: 'one/' }), await openStore({ prefix: 'two/' })];
     await one.storage.put(key, text('one'));
     expect(await Array.fromAsync(other.storage.list())).toEqual([]);
     await other.storage.remove(key);
@@ -184,8 +168,8 @@ describe('S3', () => {
   });
 
   test('an upload that the store rejects fails with 503 and is not read further', async () => {
-    const { open } = await openServer();
-    const { storage } = await open({ credentials: { accessKeyId: 'other', secretAccessKey: 'test' } });
+    const credentials = { accessKeyId: 'other', secretAccessKey: 'test' };
+    const { storage } = await openStore({ credentials });
     for (const size of [1, 12]) {
       const content = Readable.from(blocks(size));
       const stored = storage.put(storageKey(organizationId, newId()), content);
@@ -199,26 +183,24 @@ describe('S3', () => {
     await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done));
     onTestFinished(() => void proxy.close());
     const { port } = proxy.address() as AddressInfo;
-    const { storage } = await (await openServer()).open({ endpoint: `http://127.0.0.1:${port}` });
+    const { storage } = await openStore({ endpoint: `http://127.0.0.1:${port}` });
     await expect(Array.fromAsync(storage.list())).rejects.toThrow('not come from an S3 store');
     const stored = storage.put(storageKey(organizationId, newId()), text());
     await expect(stored).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
   });
 
   test('a start without a region or credentials names their variables', async () => {
-    const { open } = await openServer();
     for (const name of ['AWS_REGION', 'AWS_DEFAULT_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_PROFILE'])
       vi.stubEnv(name, undefined);
     for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(name, '/dev/null');
     vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
     for (const missing of ['region', 'credentials'])
-      await expect(open({ [missing]: undefined })).rejects.toThrow(
+      await expect(openStore({ [missing]: undefined })).rejects.toThrow(
         /^S3: .+\. Set AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY\.$/,
       );
   });
 
   test('is configured by FILE_STORAGE and the usual variables of AWS', async () => {
-    const { server } = await openServer();
     vi.stubEnv('AWS_REGION', server.region);
     vi.stubEnv('AWS_ACCESS_KEY_ID', server.credentials.accessKeyId);
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.credentials.secretAccessKey);
