@@ -1,16 +1,12 @@
-import type { FastifyInstance } from 'fastify';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { CHAPTERS } from '../src/reference/guide.ts';
 import { describedApp } from '../tools/generated-documents.ts';
 import { documentAt, README } from './support/documents.ts';
 
 /** The documentation that the service serves: the guide as a page and as a text, and the reference page. */
 
-let app: FastifyInstance;
-beforeAll(async () => {
-  app = await describedApp();
-});
-afterAll(() => app?.close());
+const app = await describedApp();
+afterAll(() => app.close());
 
 const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers });
 

@@ -193,34 +193,27 @@ test('SIGTERM ends a start that waits for the migration of another instance', as
   await release();
 });
 
-/** The nearest values that are not allowed. */
-const BELOW = { PORT: '-1', DATABASE_POOL_SIZE: '0', DATABASE_TIMEOUT_MS: '99', RATE_LIMIT_PER_MINUTE: '-1' };
-const ABOVE = {
-  PORT: '65536',
-  DATABASE_POOL_SIZE: '1001',
-  DATABASE_TIMEOUT_MS: '600001',
-  DASHBOARD_PORT: '65536',
-};
-test.each([
-  { PORT: '3e3', DATABASE_POOL_SIZE: '0x10', SIGNED_URL_TTL_SECONDS: ' 300', SHUTDOWN_DRAIN_MS: '1.0' },
-  { ...BELOW, SIGNED_URL_TTL_SECONDS: '29', SHUTDOWN_DRAIN_MS: '-1', DASHBOARD_TOKEN: 'c'.repeat(31) },
-  {
-    ...ABOVE,
-    RATE_LIMIT_PER_MINUTE: '2147483648',
-    SIGNED_URL_TTL_SECONDS: '3601',
-    SHUTDOWN_DRAIN_MS: '600001',
-  },
-  {
-    PORT: 'abc',
-    PUBLIC_URL: 'ftp://x',
-    REDIS_URL: 'http://x',
-    FILE_STORAGE: 's3://',
-    TRUST_PROXY: '10.0.0.1, 10.0.0.0/33',
-    MCP: 'all',
-    LOG_LEVEL: 'all',
-  },
-])('invalid variables are rejected, all with their names: %j', (settings) => {
-  for (const name of Object.keys(settings)) expect(() => readConfig(settings)).toThrow(`${name} must `);
+/** Values of another form, and the nearest ones that are not allowed. */
+const INVALID: [name: string, ...values: string[]][] = [
+  ['PORT', '3e3', 'abc', '-1', '65536'],
+  ['DATABASE_POOL_SIZE', '0x10', '0', '1001'],
+  ['DATABASE_TIMEOUT_MS', '99', '600001'],
+  ['RATE_LIMIT_PER_MINUTE', '-1', '2147483648'],
+  ['SIGNED_URL_TTL_SECONDS', ' 300', '29', '3601'],
+  ['SHUTDOWN_DRAIN_MS', '1.0', '-1', '600001'],
+  ['DASHBOARD_PORT', '65536'],
+  ['DASHBOARD_TOKEN', 'c'.repeat(31)],
+  ['PUBLIC_URL', 'ftp://x'],
+  ['REDIS_URL', 'http://x'],
+  ['FILE_STORAGE', 's3://'],
+  ['TRUST_PROXY', '10.0.0.1, 10.0.0.0/33'],
+  ['MCP', 'all'],
+  ['LOG_LEVEL', 'all'],
+];
+const ALL_INVALID = Object.fromEntries(INVALID);
+test.each(INVALID)('%s is rejected with its name, also beside other invalid variables', (name, ...values) => {
+  for (const value of values)
+    expect(() => readConfig({ ...ALL_INVALID, [name]: value })).toThrow(`${name} must `);
 });
 
 test.each([
