@@ -32,15 +32,6 @@ const fileStorage = () =>
 
 const httpUrl = () => z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
-const proxy = z.union([
-  z.ipv4(),
-  z.ipv6(),
-  z.cidrv4(),
-  z.cidrv6(),
-  z.literal(['loopback', 'linklocal', 'uniquelocal']),
-]);
-const isProxy = (text: string): boolean => proxy.safeParse(text).success;
-
 export const Environment = z.object({
   HOST: z.string().default('0.0.0.0').describe('IP address or host name that the API listens on.'),
   PORT: integerFrom(0, 65_535).default(3000).describe('Port of the API; 0: a free one.'),
@@ -96,10 +87,6 @@ export const Environment = z.object({
     .describe('Minimum level of log lines.'),
   TRUST_PROXY: z
     .string()
-    .refine(
-      (value) => /^(true|false)$/.test(value) || value.split(',').every((one) => isProxy(one.trim())),
-      'must be true, false, or addresses and networks, separated by commas',
-    )
     .transform((value): boolean | string =>
       value === 'true' || value === 'false' ? value === 'true' : value,
     )
@@ -126,24 +113,15 @@ export type Config = z.infer<typeof Environment>;
 /** For the operator, who sees only the message: one line that says what to do. */
 export class OperatorError extends Error {}
 
-type Variables = Record<string, string | undefined>;
-
-/** Why a start without a database is not meant to try the service out. */
-function signOfProduction(variables: Variables): string | undefined {
-  if (variables.NODE_ENV === 'production') return 'NODE_ENV is production';
-  if (variables.PUBLIC_URL) return 'PUBLIC_URL is set';
-  const misspelt = Object.keys(variables).find((name) => POSTGRES_URL.test(variables[name] ?? ''));
-  return misspelt && `${misspelt} is set, which the service does not read`;
-}
-
 /** @throws OperatorError */
-export function readConfig(environment: Variables = process.env): Config {
+export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
   const nonEmpty = Object.entries(environment).filter(([, value]) => value !== undefined && value !== '');
   const result = Environment.safeParse(Object.fromEntries(nonEmpty));
   const errors = result.error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`) ?? [];
   const url = environment.DATABASE_URL || environment.DATABASE_DIRECT_URL || undefined;
-  const sign = url === undefined ? signOfProduction(environment) : undefined;
-  if (sign !== undefined) errors.push(`DATABASE_URL must be set, because ${sign}`);
+  // A start without a database is meant to try the service out.
+  if (url === undefined && (environment.NODE_ENV === 'production' || environment.PUBLIC_URL))
+    errors.push('DATABASE_URL must be set, because NODE_ENV is production or PUBLIC_URL is set');
   if (result.success && errors.length === 0) return { ...result.data, DATABASE_URL: url };
   throw new OperatorError(`Invalid environment variables: ${errors.join('; ')}.`);
 }

@@ -206,7 +206,6 @@ const INVALID: [name: string, ...values: string[]][] = [
   ['PUBLIC_URL', 'ftp://x'],
   ['REDIS_URL', 'http://x'],
   ['FILE_STORAGE', 's3://'],
-  ['TRUST_PROXY', '10.0.0.1, 10.0.0.0/33'],
   ['MCP', 'all'],
   ['LOG_LEVEL', 'all'],
 ];
@@ -219,9 +218,10 @@ test.each(INVALID)('%s is rejected with its name, also beside other invalid vari
 test.each([
   ['NODE_ENV', 'production'],
   ['PUBLIC_URL', 'https://crm.example.com'],
-  ['DATABASE_URI', 'postgres://crm@127.0.0.1:1/crm'],
 ])('with %s, a sign of production, a start without DATABASE_URL starts no demo', (name, value) => {
-  expect(() => readConfig({ [name]: value })).toThrow(`DATABASE_URL must be set, because ${name} is `);
+  expect(() => readConfig({ [name]: value })).toThrow(
+    'DATABASE_URL must be set, because NODE_ENV is production or PUBLIC_URL is set.',
+  );
 });
 
 test.each(['@', '/', '#', '?', '%'])('a password with a %s must be percent-encoded', (sign) => {
