@@ -3,7 +3,6 @@ import type { z } from 'zod';
 import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../api-keys/repository.ts';
 import { type ApiKey, ApiKeyCreate, ApiKeyRotate } from '../api-keys/schema.ts';
 import { OperatorError } from '../config.ts';
-import { MAX_LIMIT } from '../contract/fields.ts';
 import { type Database, databaseNow, type Json, parseJson, scopeTo } from '../db/index.ts';
 import { validate } from '../http/validation.ts';
 import { checkOrganization, createOrganization, listOrganizations } from '../organizations/repository.ts';
@@ -67,9 +66,9 @@ function inBounds<Schema extends z.ZodType>(schema: Schema, input: object): z.ou
   throw new OperatorError(`${errors.join('; ')}.`);
 }
 
-async function organizationsIn(db: Database) {
-  return parseJson(await listOrganizations(db, { limit: 2 ** 31 - 1, offset: 0 })).data;
-}
+const ALL = { limit: 2 ** 31 - 1, offset: 0 };
+
+const organizationsIn = async (db: Database) => parseJson(await listOrganizations(db, ALL)).data;
 
 /** @param needsOpen whether a closed organization is an error */
 async function organizationIn(db: Database, options: Options, needsOpen = true) {
@@ -118,11 +117,7 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
   },
   list: async (db, options) => {
     const scope = await organizationIn(db, options, false);
-    for (let offset = 0; ; offset += MAX_LIMIT) {
-      const { data } = parseJson(await listApiKeys(scope, { limit: MAX_LIMIT, offset }));
-      for (const key of data) console.log(lineOf(key));
-      if (data.length < MAX_LIMIT) return;
-    }
+    for (const key of parseJson(await listApiKeys(scope, ALL)).data) console.log(lineOf(key));
   },
   issue: async (db, options) => {
     const { access, resources, 'per-minute': perMinute } = options;
@@ -131,7 +126,7 @@ const COMMANDS: Record<string, (db: Database, options: Options) => Promise<void>
       access,
       expiresAt: await expiryIn(db, options),
       resources: resources?.split(','),
-      requestsPerMinute: /^-?\d+$/.test(perMinute ?? '') ? Number(perMinute) : perMinute,
+      requestsPerMinute: perMinute && Number(perMinute),
     });
     printNewKey(await issueApiKey(await organizationIn(db, options), input));
   },
