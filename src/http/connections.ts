@@ -3,11 +3,10 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { MAX_HEADER_BYTES } from '../contract/fields.ts';
-import { countInLog } from './logging.ts';
 
 /** Node's default of 511 resets connections in bursts. The kernel caps it (net.core.somaxconn). */
 const BACKLOG = 4_096;
-const MAX_CONNECTIONS = 2_048;
+/** Unfinished headers stay in memory. Node drops those beyond one more than this, which lets server.ts see that there are too many. */
 export const MAX_HEADERS = 64;
 const REQUEST_TIMEOUT_MS = 20_000;
 const CHECK_INTERVAL_MS = 500;
@@ -27,14 +26,6 @@ export const connectionLimits = (requestTimeout = REQUEST_TIMEOUT_MS) => ({
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
   },
 });
-
-export function limitConnections({ server, log }: FastifyInstance): void {
-  server.maxConnections = MAX_CONNECTIONS;
-  const { count } = countInLog(log, 'too many connections: the newest were closed');
-  server.on('drop', () => count({}));
-  // Unfinished headers stay in memory. Node drops those beyond; one more than allowed lets server.ts see that there are too many.
-  server.maxHeadersCount = MAX_HEADERS + 1;
-}
 
 export const listen = (
   app: FastifyInstance,

@@ -5,7 +5,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { invalid } from '../contract/errors.ts';
 import { MAX_HEADER_BYTES } from '../contract/fields.ts';
 import { sendConditionally } from './conditional.ts';
-import { connectionLimits, endConnections, limitConnections, MAX_HEADERS } from './connections.ts';
+import { connectionLimits, endConnections, MAX_HEADERS } from './connections.ts';
 import { handleErrors, routeNotFound, sendClientError, sendFrameworkError } from './error-handler.ts';
 import { commonHeaders } from './headers.ts';
 import { reportIgnoredParameters } from './ignored-parameters.ts';
@@ -57,7 +57,7 @@ export function createHttpServer(options: HttpServerOptions) {
   // Successful responses are JSON text already (the type `Json`).
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   rejectBadEscapes(app);
-  limitConnections(app);
+  app.server.maxHeadersCount = MAX_HEADERS + 1;
   // Node's own 417 has no body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 

@@ -53,7 +53,7 @@ test('docs/operating.md has every job, and only lines of the log that the servic
   const source = globSync('src/**/*.ts').map(read).join('\n');
   const failures = OPERATING.slice(OPERATING.indexOf('\n## Failures'), OPERATING.indexOf('\n### Overload'));
   const lines = all(failures, /^\| `(?:… )?([^`]+)` \|/gm);
-  expect(lines.length).toBeGreaterThan(2);
+  expect(lines.length).toBeGreaterThan(1);
   expect(lines.filter((line) => !source.includes(line))).toEqual([]);
 });
 

@@ -55,18 +55,6 @@ test.each([
   expect(received).toContain('"code":"VALIDATION_FAILED","message":"The request took too long to arrive."');
 });
 
-test('a connection beyond the maximum is closed and counted in the log; open connections still work', async () => {
-  const { logger, lines } = ownLog<{ count: number }>('warn');
-  const { app, port } = await startServer({ logger });
-  app.server.maxConnections = 1;
-  const first = openConnection(port, GET('/now'));
-  await expect.poll(first.received).toMatch(/^HTTP\/1\.1 200 /);
-  for (let count = 0; count < 2; count += 1) expect(await openConnection(port, GET('/now')).ended).toBe('');
-  await expect.poll(() => lines.reduce((sum, { count }) => sum + count, 0)).toBe(2);
-  first.socket.write(GET('/unknown'));
-  await expect.poll(first.received).toContain('HTTP/1.1 404 ');
-});
-
 /** The time that a server still drains passes only by the test. */
 function holdClock(): void {
   vi.useFakeTimers({ toFake: ['performance'] });
