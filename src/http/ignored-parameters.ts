@@ -62,15 +62,12 @@ function* unknownNames(
 }
 
 /** Limited in length, because clients and proxies reject long headers. */
-function headerSafe(path: string): string {
-  let safe = '';
-  for (const character of path.slice(0, MAX_NAME_LENGTH).toWellFormed()) {
-    const encoded = /[\w.[\]-]/.test(character) ? character : encodeURIComponent(character);
-    if (safe.length + encoded.length > MAX_NAME_LENGTH) break;
-    safe += encoded;
-  }
-  return safe;
-}
+const headerSafe = (path: string): string =>
+  path
+    .slice(0, MAX_NAME_LENGTH)
+    .toWellFormed()
+    .replace(/[^\w.[\]-]+/g, encodeURIComponent)
+    .slice(0, MAX_NAME_LENGTH);
 
 const UNKNOWN_NAME = 'is unknown';
 

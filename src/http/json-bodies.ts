@@ -38,19 +38,14 @@ export function excessOf(json: Uint8Array): string | undefined {
   return undefined;
 }
 
-const positionOf = ({ message }: SyntaxError): string =>
-  message.replace(/ in JSON at position/, ' at position').replace(/,? is not valid JSON$/, '');
-
 function parse(body: Buffer): { error?: ApiError; value?: unknown } {
   const excess = excessOf(body);
   if (excess !== undefined) return { error: invalid('body', excess) };
   try {
     return { value: JSON.parse(UTF8.decode(body)) };
   } catch (error) {
-    const isJson = error instanceof SyntaxError;
-    return {
-      error: invalid('body', isJson ? `must be valid JSON: ${positionOf(error)}` : 'must be JSON in UTF-8'),
-    };
+    const reason = error instanceof SyntaxError ? error.message : 'it is not UTF-8';
+    return { error: invalid('body', `must be valid JSON: ${reason}`) };
   }
 }
 
@@ -76,9 +71,6 @@ export function readJsonBodies(app: FastifyInstance): void {
       const isPatch = request.headers['content-type']?.toLowerCase().startsWith(MERGE_PATCH);
       if (isPatch && request.method !== 'PATCH')
         return done(invalid('body', `must be sent with content-type: ${PLAIN_JSON}`));
-      if (!/^(identity)?$/i.test(request.headers['content-encoding'] ?? '')) {
-        return done(invalid('body', 'must not be compressed'));
-      }
       if (body.length === 0) return done(null, undefined);
       const { error, value } = parse(body);
       request.sentBody = value;

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { type ErrorCode, statusOf } from '../../src/contract/errors.ts';
 import { excessOf } from '../../src/http/json-bodies.ts';
@@ -23,9 +22,7 @@ const ROUTE_NOT_FOUND = errorBody('ROUTE_NOT_FOUND', 'This operation does not ex
 const NOT_JSON = {
   error: {
     code: 'VALIDATION_FAILED',
-    message: expect.stringMatching(
-      /^The request is not valid: body must be (?:valid JSON: .+|JSON in UTF-8)\.$/,
-    ),
+    message: expect.stringMatching(/^The request is not valid: body must be valid JSON: .+\.$/),
     details: [{ path: 'body', message: expect.any(String) }],
   },
 };
@@ -120,26 +117,21 @@ test('checks come in this order: key, request, record, If-Match, conflict', asyn
   expect(await patch(id, conflicting, '*')).toBe(409);
 });
 
-test.each([{ Expect: '100-continue' }, { 'Content-Encoding': 'Identity' }])(
-  'a body with %j is accepted',
-  async (header) => {
-    const { key } = await service.agency();
-    const headers = { ...JSON_HEADERS, 'x-api-key': key, ...header };
-    expect((await exchange(port, post(headers, VALID_CUSTOMER)))?.status).toBe(201);
-  },
-);
+test('a body with Expect: 100-continue is accepted', async () => {
+  const { key } = await service.agency();
+  const headers = { ...JSON_HEADERS, 'x-api-key': key, Expect: '100-continue' };
+  expect((await exchange(port, post(headers, VALID_CUSTOMER)))?.status).toBe(201);
+});
 
 describe('a body that cannot be read gets the body of an error, and changes nothing', () => {
   const bodyError = (message: string): ErrorBody => invalid(['body', message]);
   const NOT_TYPED = bodyError('must be JSON, and be sent with Content-Type: application/json');
   const ABSENT = bodyError('is required');
-  const COMPRESSED = bodyError('must not be compressed');
   const NOT_AN_OBJECT = bodyError('must be a JSON object');
   const TOO_DEEP = bodyError('must not be nested deeper than 32 levels');
   const TOO_LARGE = errorBody('PAYLOAD_TOO_LARGE', 'The body is larger than 256 KiB.');
   const LIMIT = 256 * 1024;
 
-  const gzip = { ...JSON_HEADERS, 'Content-Encoding': 'gzip' };
   const chunked = { ...JSON_HEADERS, ...CHUNKED, 'Content-Length': null };
   const MERGE_PATCH = bodyError('must be sent with content-type: application/json');
   const inLatin1 = Buffer.from('{"firstName":"\xe9"}', 'latin1');
@@ -153,8 +145,6 @@ describe('a body that cannot be read gets the body of an error, and changes noth
     ['JSON as text/plain', NOT_TYPED, { 'Content-Type': 'text/plain' }, VALID_CUSTOMER],
     ['JSON without a content type', NOT_TYPED, {}, VALID_CUSTOMER],
     ['a merge patch', MERGE_PATCH, { 'Content-Type': 'application/merge-patch+json' }, VALID_CUSTOMER],
-    ['a compressed body', COMPRESSED, gzip, gzipSync(VALID_CUSTOMER)],
-    ['a body compressed twice', COMPRESSED, { ...gzip, 'Content-Encoding': 'identity, br' }, VALID_CUSTOMER],
     ['an array', NOT_AN_OBJECT, JSON_HEADERS, '[]'],
     ['null', bodyError('must not be null'), JSON_HEADERS, 'null'],
     ['arrays in arrays', TOO_DEEP, JSON_HEADERS, '['.repeat(LIMIT / 2) + ']'.repeat(LIMIT / 2)],
