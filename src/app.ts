@@ -37,7 +37,7 @@ ignored and named in \`X-Ignored-Parameters\`; with \`Prefer: handling=strict\`,
       description: 'The API key in its own header.',
     },
   },
-  otherCodes: ['FILE_LINK_INVALID', 'RANGE_NOT_SATISFIABLE', 'ROUTE_NOT_FOUND'],
+  otherCodes: ['FILE_LINK_INVALID', 'ROUTE_NOT_FOUND'],
 };
 
 export type AppOptions = HttpServerOptions & {

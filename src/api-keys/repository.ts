@@ -124,7 +124,7 @@ export async function updateApiKey(scope: OrganizationScope, id: string, input: 
     const stored = parseJson(await lockApiKey(within, id));
     if (expiresAt !== stored.expiresAt) {
       await rejectPast(within, expiresAt);
-      if (stored.replacedBy !== null) throw new ApiError('API_KEY_INACTIVE', { ...stored, isExpired: false });
+      if (stored.replacedBy !== null) throw new ApiError('API_KEY_INACTIVE');
     }
     return changeSettings(within, id, input);
   });
@@ -173,14 +173,10 @@ export const rotateApiKey = (
     await rejectPast(within, expiresAt);
     const old = parseJson(await lockApiKey(within, id));
     const { db, organizationId } = within;
-    const now = await databaseNow(db);
     const replacedBy = newId();
     const [replaced] = await db.write(replaceStatement, { organizationId, id, replacedBy, overlapSeconds });
-    if (!replaced) {
-      const isExpired = old.expiresAt !== null && Date.parse(old.expiresAt) <= now;
-      throw new ApiError('API_KEY_INACTIVE', { ...old, isExpired });
-    }
-    const end = expiresAt === undefined ? renewedExpiry(old, now) : expiresAt;
+    if (!replaced) throw new ApiError('API_KEY_INACTIVE');
+    const end = expiresAt === undefined ? renewedExpiry(old, await databaseNow(db)) : expiresAt;
     return insertKey(within, { ...old, expiresAt: end }, replacedBy);
   });
 

@@ -1,4 +1,4 @@
-import { EXAMPLE_ID as ID, limitRule, MAX_LIMIT, UUID } from './fields.ts';
+import { EXAMPLE_ID as ID, limitRule, MAX_LIMIT } from './fields.ts';
 
 /**
  * Every error: its status, and its message. Clients branch on the codes: a code never changes its name or its status. The documents
@@ -36,21 +36,13 @@ const oneOf = <Reason extends string>(
 const MAX_DETAILS = 20;
 const LIMIT_RULE = limitRule(MAX_LIMIT);
 
-type Inactive = { revokedAt: string | null; replacedBy: string | null; isExpired: boolean };
-
-/** @param search the request that finds a record without its id */
-function notFound(noun: string, search?: string) {
-  return kind<{ id: string; instead?: string }>({
+const notFound = (noun: string) =>
+  kind<{ id: string; hint?: string }>({
     status: 404,
     meaning: `The ${noun} does not exist in this organization.`,
-    message: ({ id, instead }) => {
-      const isId = new RegExp(`^${UUID}$`).test(id);
-      const hint = ` The path takes an id.${search ? ` ${search} finds the ${noun}.` : ''}`;
-      return `The ${noun} ${JSON.stringify(id.slice(0, 64))} does not exist.${instead ?? (isId ? '' : hint)}`;
-    },
+    message: ({ id, hint = '' }) => `The ${noun} ${JSON.stringify(id.slice(0, 64))} does not exist.${hint}`,
     example: { id: ID },
   });
-}
 
 const notArchived = (noun: string) => plain(409, `The ${noun} is not archived.`);
 
@@ -92,24 +84,17 @@ const ERRORS = {
     undecodable: 'This operation does not exist: its path cannot be decoded. Percent-encode it as UTF-8.',
     oauth: 'This service has no OAuth. Set the API key as a header: `Authorization: Bearer <key>`.',
   }),
-  CATALOG_PRODUCT_NOT_FOUND: notFound(
-    'catalog product',
-    'GET /v1/catalog/products?externalReferenceCode=… or ?query=…',
-  ),
-  CUSTOMER_NOT_FOUND: notFound('customer', 'GET /v1/customers?contact=… or ?query=…'),
-  OPPORTUNITY_NOT_FOUND: notFound('opportunity', 'GET /v1/opportunities?query=…'),
-  CONVERSATION_NOT_FOUND: notFound('conversation', 'GET /v1/conversations?query=…'),
-  QUOTE_NOT_FOUND: notFound('quote', 'GET /v1/quotes?query=…'),
+  CATALOG_PRODUCT_NOT_FOUND: notFound('catalog product'),
+  CUSTOMER_NOT_FOUND: notFound('customer'),
+  OPPORTUNITY_NOT_FOUND: notFound('opportunity'),
+  CONVERSATION_NOT_FOUND: notFound('conversation'),
+  QUOTE_NOT_FOUND: notFound('quote'),
   ORGANIZATION_NOT_FOUND: { ...notFound('organization'), meaning: 'The organization does not exist.' },
   API_KEY_NOT_FOUND: notFound('API key'),
   TEAM_MEMBER_NOT_FOUND: notFound('team member'),
   PIPELINE_STAGE_NOT_FOUND: notFound('pipeline stage'),
   QUOTE_ATTACHMENT_NOT_FOUND: notFound('quote attachment'),
-  // Its id may be the provider's.
-  MESSAGE_NOT_FOUND: {
-    ...notFound('message'),
-    message: ({ id }: { id: string }) => `The message ${JSON.stringify(id.slice(0, 64))} does not exist.`,
-  },
+  MESSAGE_NOT_FOUND: notFound('message'),
   CUSTOMER_CONTACT_CONFLICT: kind<readonly TakenContact[] | 'unnamed'>({
     status: 409,
     meaning: 'A contact belongs to another customer; `details` names that customer.',
@@ -141,16 +126,7 @@ const ERRORS = {
     headers: () => ({ 'retry-after': '1' }),
   }),
   ORGANIZATION_CLOSED: plain(409, 'The organization is closed. Reopen it to write.'),
-  API_KEY_INACTIVE: kind<Inactive>({
-    status: 409,
-    meaning: 'The key is revoked, expired or already rotated.',
-    message: ({ revokedAt, replacedBy, isExpired }) => {
-      if (revokedAt !== null) return 'The key is revoked. Issue a new one.';
-      if (replacedBy === null || isExpired) return 'The key has expired. Issue a new one.';
-      return `The key was already rotated. Key ${replacedBy} replaces it.`;
-    },
-    example: { revokedAt: null, replacedBy: ID, isExpired: false },
-  }),
+  API_KEY_INACTIVE: plain(409, 'The key is revoked, expired or already rotated.'),
   CATALOG_PRODUCT_NOT_ARCHIVED: notArchived('catalog product'),
   OPPORTUNITY_NOT_ARCHIVED: notArchived('opportunity'),
   QUOTE_NOT_ARCHIVED: notArchived('quote'),
@@ -177,7 +153,6 @@ const ERRORS = {
     noTag: 'If-Match has no entity tag. Send the ETag of the response unchanged, with its quotes.',
     absent: 'No record has this id. To create one, omit If-Match.',
     exists: 'The record already exists, or is archived. To replace it, omit If-None-Match.',
-    file: 'The file does not match the conditions in the headers of the request.',
   }),
   PAYLOAD_TOO_LARGE: kind<{ part: 'body' | 'file'; limit: string }>({
     status: 413,
@@ -185,12 +160,6 @@ const ERRORS = {
       'The body is larger than 256 KiB, an uploaded file than 25 MiB, or an import of messages than 4 MiB.',
     message: ({ part, limit }) => `The ${part} is larger than ${limit}.`,
     example: { part: 'body', limit: '256 KiB' },
-  }),
-  RANGE_NOT_SATISFIABLE: kind<{ contentRange: string }>({
-    status: 416,
-    message: () => 'The range begins after the end of the file. Content-Range has the size of the file.',
-    example: { contentRange: 'bytes */2866' },
-    headers: ({ contentRange }) => ({ 'content-range': contentRange }),
   }),
   RATE_LIMIT_EXCEEDED: kind<{ limit: number; reset: number }>({
     status: 429,

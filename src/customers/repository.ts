@@ -108,8 +108,8 @@ const withMergedHint =
       const [merged] = await scope.db.read(mergedStatement, { organizationId: scope.organizationId, id });
       if (!merged) throw error;
       const next = merged.isActive ? 'Use that id' : 'That customer is archived';
-      const instead = ` It was merged into customer ${merged.mergedInto}. ${next}.`;
-      throw new ApiError('CUSTOMER_NOT_FOUND', { id, instead });
+      const hint = ` It was merged into customer ${merged.mergedInto}. ${next}.`;
+      throw new ApiError('CUSTOMER_NOT_FOUND', { id, hint });
     });
 
 const lists = {

@@ -1,4 +1,5 @@
-import { send } from '@fastify/send';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
 import { create as contentDisposition } from 'content-disposition';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -17,18 +18,6 @@ export type DownloadOptions = {
   secret: string;
 };
 
-/** The file sender's own errors are HTML. */
-function rejection(status: number, headers: Record<string, string>, attachmentId: string): Error {
-  if (status === 416)
-    return new ApiError('RANGE_NOT_SATISFIABLE', { contentRange: String(headers['Content-Range']) });
-  if (status === 412) return new ApiError('PRECONDITION_FAILED', 'file');
-  return new Error(`The file of attachment ${attachmentId} cannot be read (${status}).`);
-}
-
-/** `bytes=-65536` of a smaller file means all of it, which the file sender would reject. */
-const isWhole = (range: string | undefined, size: number): boolean =>
-  Number(/^bytes=-(\d+)$/.exec(range ?? '')?.[1]) > size;
-
 /** The signed link alone gives access; API keys are ignored. */
 export const downloadRoutes: FastifyPluginAsyncZod<DownloadOptions> = async (app, { db, root, secret }) => {
   setHeaders(app, 'credential');
@@ -44,20 +33,14 @@ export const downloadRoutes: FastifyPluginAsyncZod<DownloadOptions> = async (app
         file.expiresAt,
       );
       if (!attachment) throw new ApiError('FILE_LINK_INVALID');
-      if (isWhole(request.headers.range, attachment.sizeBytes)) delete request.raw.headers.range;
-      const key = storageKey(file.organizationId, file.attachmentId);
-      const { statusCode, headers, stream, type } = await send(request.raw, key, {
-        root,
-        cacheControl: false,
-        index: false,
-      });
-      if (type === 'error') throw rejection(statusCode, headers, attachment.id);
+      const content = await open(join(root, storageKey(file.organizationId, attachment.id)));
       return reply
-        .code(statusCode)
-        .headers(headers)
-        .header('content-type', attachment.mimeType)
-        .header('content-disposition', contentDisposition(attachment.fileName))
-        .send(stream);
+        .headers({
+          'content-type': attachment.mimeType,
+          'content-length': attachment.sizeBytes,
+          'content-disposition': contentDisposition(attachment.fileName),
+        })
+        .send(content.createReadStream());
     },
   );
 };

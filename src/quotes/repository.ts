@@ -155,7 +155,7 @@ export async function findQuote(db: Database, token: string) {
     const quote = parseJson(await quoteRecord.get(scopeTo(db, organizationId), id));
     if (quote.archivedAt === null) return toJson({ ...quote, organizationId });
   }
-  throw new ApiError('QUOTE_NOT_FOUND', { id: token, instead: '' });
+  throw new ApiError('QUOTE_NOT_FOUND', { id: token });
 }
 
 const isOfErased = sql`exists (select from ${erasures}

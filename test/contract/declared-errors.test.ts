@@ -153,7 +153,7 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
 };
 
 /** Codes of requests that reach no operation, and of signed links. */
-const WITHOUT_OPERATION: ErrorCode[] = ['FILE_LINK_INVALID', 'RANGE_NOT_SATISFIABLE', 'ROUTE_NOT_FOUND'];
+const WITHOUT_OPERATION: ErrorCode[] = ['FILE_LINK_INVALID', 'ROUTE_NOT_FOUND'];
 
 const sender =
   (name: string) =>

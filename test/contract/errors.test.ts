@@ -193,13 +193,6 @@ test("X-Request-Id is the client's own, or a new UUID where the client sends non
   expect(new Set(ids).size).toBe(others.length);
 });
 
-test('the error of text instead of an id says how to find the record', async () => {
-  const { body } = await agency.get('/v1/catalog/products/PAT-08');
-  expect(body.error.message).toBe(
-    'The catalog product "PAT-08" does not exist. The path takes an id. GET /v1/catalog/products?externalReferenceCode=… or ?query=… finds the catalog product.',
-  );
-});
-
 const TOO_MANY = 'must have at most 12000 fields, objects and lists';
 test.each([
   ['32 levels', '['.repeat(32) + ']'.repeat(32), undefined],

@@ -134,7 +134,7 @@ test('no operation returns or changes anything of another organization whose rec
   const same = { ...made, ...ids, providerMessageId };
   expect(await readAll(same)).toEqual(alone);
   for (const path of Object.keys(LISTS).map(pathOf)) {
-    const { status, text } = await own.agency.get(`${path}?createdSince=2020-01-01T00:00Z`);
+    const { status, text } = await own.agency.get(`${path}?createdSince=2020-01-01T00:00:00Z`);
     expect([status, text.includes('twina9'), text.includes('twinb9')], path).toEqual([200, true, false]);
   }
   // The documents name a record before its parts, which have to be deleted first.
