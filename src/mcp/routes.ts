@@ -32,12 +32,8 @@ An error has a code, and a message that says what to change.`;
 /** The revision that the SDK serves beside those of its list. */
 const MODERN = '2026-07-28';
 
-/** The names of a message. The SDK validates what they contain. */
-const Message = z.looseObject(
-  Object.fromEntries(
-    ['jsonrpc', 'id', 'method', 'params', 'result', 'error'].map((name) => [name, z.unknown().optional()]),
-  ),
-);
+/** The SDK validates it. */
+const Message = z.record(z.string(), z.unknown());
 
 const protocolError = (id: unknown, code: number, message: string, data?: object) => ({
   jsonrpc: '2.0',
@@ -70,11 +66,6 @@ export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
     const api: ApiDocument = JSON.parse(document());
     const tools = toolsOf(api).filter(({ tool }) => canWrite || needs(tool.name).access === 'read');
     return { sdk, tools, serverInfo: { name: api.info.title, version: api.info.version } };
-  });
-  // After the start, so that no request waits for it. Not the pages: they take 40 MiB, and few ask for one.
-  mcp.addHook('onListen', (done) => {
-    load().catch(() => undefined);
-    done();
   });
 
   async function call(request: FastifyRequest, one: OperationTool, given: object) {
@@ -138,11 +129,10 @@ export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
       return server;
     }
 
-    const ofProtocol = Object.entries(headers).filter(([name]) => name.startsWith('mcp-'));
     const message = new Request('http://localhost/mcp', {
       method: 'POST',
       headers: {
-        ...Object.fromEntries(ofProtocol.map(([name, value]) => [name, String(value)])),
+        ...(headers as Record<string, string>),
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
       },
