@@ -34,8 +34,3 @@ export function isWellFormedKey(text: string): boolean {
 
 /** Hexadecimal. A key is random enough for SHA-256 without a salt. */
 export const hashKey = (key: string): string => hash('sha256', key);
-
-export const visiblePartsOf = (key: string): { start: string; last4: string } => ({
-  start: key.slice(0, PREFIX.length + 6),
-  last4: key.slice(-4),
-});

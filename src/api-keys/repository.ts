@@ -32,7 +32,7 @@ import {
   returningJson,
   toJson,
 } from '../db/index.ts';
-import { generateKey, hashKey, visiblePartsOf } from './api-key.ts';
+import { generateKey, hashKey } from './api-key.ts';
 import { ApiKey, ApiKeyCreate, ApiKeyListQuery, type ApiKeyRotate, ApiKeyUpdate } from './schema.ts';
 
 const keyView = { ...issuedKeys, fields: fieldsOf(ApiKey, apiKeys, {}) };
@@ -98,7 +98,7 @@ async function insertKey(
   id = newId(),
 ) {
   const key = generateKey();
-  const stored = { hash: `\\x${hashKey(key)}`, ...visiblePartsOf(key) };
+  const stored = { hash: `\\x${hashKey(key)}`, start: key.slice(0, 11), last4: key.slice(-4) };
   const issued = await createKey(scope, id, { ...settings, access, ...stored });
   return toJson({ ...parseJson(issued), key });
 }
