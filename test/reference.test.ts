@@ -24,10 +24,7 @@ const textOf = (html: string): string =>
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&');
 
-test('the root redirects browsers to the guide, and is no operation for programs', async () => {
-  const browser = await get('/', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
-  expect(browser).toMatchObject({ statusCode: 302, headers: { location: 'docs/guide', vary: 'Accept' } });
-  expect((await get('/', { accept: '*/*' })).json().error.code).toBe('ROUTE_NOT_FOUND');
+test('short addresses of the documents are redirected', async () => {
   for (const [url, location] of [
     ['/docs', 'docs/'],
     ['/docs/guide/', '../guide'],

@@ -24,13 +24,11 @@ const CONTENT_SECURITY_POLICY =
 const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0f766e" d="M1 8l14-6-5 13-2-5z"/></svg>';
 
-const guideLinks = (address: string): string => `
+const llmsText = (title: string, address: string): string => `# ${title}
+
 - [Guide](${address}/docs/guide.md): how to use the API, with all chapters in one text
 - [Changes](${address}/docs/guide/changes): versions, and how a deprecation is announced
-- [MCP server](${address}/mcp): the operations of the API as tools, with the same key`;
-
-const llmsText = (title: string, address: string, hasGuide: boolean): string => `# ${title}
-${hasGuide ? guideLinks(address) : ''}
+- [MCP server](${address}/mcp): the operations of the API as tools, with the same key
 - [OpenAPI document](${address}/openapi.json): every operation with its fields, limits and errors
 - [Reference page](${address}/docs/): the same document as a web page
 `;
@@ -57,19 +55,13 @@ export const referenceRoutes: FastifyPluginAsync<ReferenceOptions> = async (
     });
   }
 
-  // Only browsers are redirected.
-  app.get('/', options, (request, reply) =>
-    request.headers.accept?.includes('text/html')
-      ? reply.header('vary', 'Accept').redirect(hasGuide ? 'docs/guide' : 'docs/')
-      : reply.callNotFound(),
-  );
   redirect('/docs', 'docs/');
   serve('/favicon.ico', 'image/svg+xml', () => ICON);
   serve('/openapi.json', 'application/json', document);
-  serve('/llms.txt', 'text/plain', () => llmsText(title, address(), hasGuide));
   serve('/docs/', 'text/html', () => referencePage(title, hasGuide, publicUrl));
   serve('/docs/js/scalar.js', 'text/javascript', referenceScript);
   if (!hasGuide) return;
+  serve('/llms.txt', 'text/plain', () => llmsText(title, address()));
   serve('/docs/guide', 'text/html', () => guidePage(title, address()));
   serve('/docs/guide.md', 'text/markdown', () => guideText(address()));
   redirect('/docs/guide/', '../guide');

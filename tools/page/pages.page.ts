@@ -81,14 +81,14 @@ test.each(HOSTS)(
 );
 
 test.each(HOSTS)('the reference of the dashboard API at http://%s opens without an error', async (host) => {
-  const { page, complaints } = await open(`http://${host}:${ports.dashboard}/`);
+  const { page, complaints } = await open(`http://${host}:${ports.dashboard}/docs/`);
   await page.getByRole('heading', { name: 'Travel agency CRM dashboard API' }).first().waitFor();
   expect(complaints).toEqual([]);
   await page.close();
 });
 
-test.each(HOSTS)('http://%s is the guide, and its links work without an outside request', async (host) => {
-  const { page, complaints } = await open(`http://${host}:${ports.api}/`);
+test.each(HOSTS)('the links of the guide at http://%s work without an outside request', async (host) => {
+  const { page, complaints } = await open(`http://${host}:${ports.api}/docs/guide`);
   await page.getByRole('link', { name: 'Errors', exact: true }).first().click();
   await page.waitForURL('**/docs/guide#errors');
   expect(complaints).toEqual([]);
