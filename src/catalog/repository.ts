@@ -166,13 +166,12 @@ const dueStatement = unprepared('products.due_for_purge', ($: Params<{ limit: nu
     .limit($.limit);
 });
 
-type PurgedProduct = { organizationId: string; id: string; archivedAt: string; variants: number };
+type PurgedProduct = { organizationId: string; id: string; archivedAt: string };
 
 const purgeStatement = prepared('products.purge', ($: Params<Ids>) => {
   const { organizationId, id, archivedAt } = products;
-  const variants = sql`json_array_length(${products.variants})`;
   return returningJson<PurgedProduct>(
-    { table: products, fields: { organizationId, id, archivedAt, variants } },
+    { table: products, fields: { organizationId, id, archivedAt } },
     // A product may have been restored since it was read.
     qb.delete(products).where(and(keyIn(products, $), isDue)),
   );

@@ -101,6 +101,6 @@ test('npm run job -- purge deletes what is due, unless another process is runnin
   const lines = stdout.trim().split('\n');
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { organizationId: agency.id, productId },
-    { job: 'purge', products: 1, variants: 0 },
+    { job: 'purge', products: 1 },
   ]);
 });
