@@ -8,9 +8,6 @@ export const referTo = (kind: string, name: string) => ({ $ref: `#/components/${
 const isObject = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const rewritten = <Value>(value: Value, change: (object: Schema) => Schema): Value =>
-  JSON.parse(JSON.stringify(value), (_key, part) => (isObject(part) ? change(part) : part));
-
 /** `anyOf: [X, null]` becomes X with null among its types and its enum values. */
 function nullable(schema: Schema): Schema {
   const { anyOf, ...rest } = schema;
@@ -23,19 +20,11 @@ function nullable(schema: Schema): Schema {
 const INT32 = 2 ** 31 - 1;
 const WIDEST: readonly unknown[] = [Number.MIN_SAFE_INTEGER, -INT32 - 1, Number.MAX_SAFE_INTEGER];
 
-/**
- * Removes `additionalProperties: false`, which would make clients reject new fields, patterns of dates and ranges of all
- * integers; adds `int32`.
- */
-function open(schema: Schema): Schema {
-  const entries = Object.entries(schema).filter(
-    ([key, value]) =>
-      !(key === 'additionalProperties' && value === false) &&
-      !(key === 'pattern' && /^date/.test(String(schema.format))) &&
-      !((key === 'minimum' || key === 'maximum') && WIDEST.includes(value)),
-  );
-  return { ...Object.fromEntries(entries), ...(schema.maximum === INT32 && { format: 'int32' }) };
-}
+/** `additionalProperties: false` would make clients reject new fields. The others are patterns of dates, and ranges of all integers. */
+const isOmitted = (key: string, value: unknown, { format }: Schema): boolean =>
+  (key === 'additionalProperties' && value === false) ||
+  (key === 'pattern' && /^date/.test(String(format))) ||
+  ((key === 'minimum' || key === 'maximum') && WIDEST.includes(value));
 
 /** Moves the default of a body's field to its description: generators make a field with `default` required. */
 function defaultInWords({ default: preset, ...schema }: Schema): Schema {
@@ -45,8 +34,14 @@ function defaultInWords({ default: preset, ...schema }: Schema): Schema {
 }
 
 export function tidied<Input extends Document>(input: Input): Input {
-  const document = rewritten(input, (object) => open(nullable(object)));
-  document.components.schemas = rewritten(document.components.schemas, defaultInWords);
+  const document = JSON.parse(JSON.stringify(input), function (this: Schema, key, part) {
+    if (isOmitted(key, part, this)) return undefined;
+    if (!isObject(part)) return part;
+    return { ...nullable(part), ...(part.maximum === INT32 && { format: 'int32' }) };
+  });
+  document.components.schemas = JSON.parse(JSON.stringify(document.components.schemas), (_key, part) =>
+    isObject(part) ? defaultInWords(part) : part,
+  );
   return document;
 }
 
@@ -58,15 +53,11 @@ function reachable(value: unknown, schemas: Record<string, Schema>, found = new 
   return found;
 }
 
-/** Keeps one copy of each used schema: the generator adds a second one, `…Input`. */
+/** Keeps the schemas that are used, under one name: the generator calls those of requests `…Input`. */
 export function deduplicated<Input extends Document>({ paths, components, ...rest }: Input): Input {
   const { schemas, ...others } = components;
-  const used = reachable([paths, others], schemas);
-  const nameOf = (name: string): string => {
-    const plain = name.replace(/Input$/, '');
-    return used.has(plain) ? name : plain;
-  };
-  const renamed = Object.fromEntries([...used].sort().map((name) => [nameOf(name), schemas[name]]));
+  const used = [...reachable([paths, others], schemas)].sort();
+  const renamed = Object.fromEntries(used.map((name) => [name.replace(/Input$/, ''), schemas[name]]));
   const text = JSON.stringify({ ...rest, components: { ...others, schemas: renamed }, paths });
-  return JSON.parse(text.replace(REFERENCE, (_, name: string) => `"#/components/schemas/${nameOf(name)}"`));
+  return JSON.parse(text.replaceAll(/("#\/components\/schemas\/\w+)Input"/g, '$1"'));
 }
