@@ -31,7 +31,7 @@ export function storedEntry(key: string, modifiedAt: Date) {
 }
 
 /** `file` is undefined for an upload that was not completed. */
-export type StoredEntry = NonNullable<ReturnType<typeof storedEntry>>;
+type StoredEntry = NonNullable<ReturnType<typeof storedEntry>>;
 
 /** Runs `work`, which reads the stream. Throws an error of the stream unchanged; any other error becomes a 503. */
 export async function storing(content: Readable, work: () => Promise<unknown>): Promise<void> {

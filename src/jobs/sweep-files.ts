@@ -1,5 +1,4 @@
-import type { Database } from '../db/index.ts';
-import { type FileStorage, type StoredEntry, storageKey } from '../files/storage.ts';
+import { type FileStorage, storageKey } from '../files/storage.ts';
 import { orphanedFiles } from '../quotes/attachments.repository.ts';
 import type { JobContext } from './context.ts';
 
@@ -17,18 +16,6 @@ async function* batches<Item>(items: AsyncIterable<Item>, size: number): AsyncIt
   if (batch.length > 0) yield batch;
 }
 
-async function orphanedKeys(db: Database, batch: readonly StoredEntry[]): Promise<string[]> {
-  const unfinished = batch.filter(({ file }) => file === undefined).map(({ key }) => key);
-  const orphans = await orphanedFiles(
-    db,
-    batch.flatMap(({ file }) => file ?? []),
-  );
-  return [
-    ...unfinished,
-    ...orphans.map(({ organizationId, attachmentId }) => storageKey(organizationId, attachmentId)),
-  ];
-}
-
 /**
  * Removes files of uploads that failed before their row was written.
  * @param now milliseconds since 1970
@@ -39,7 +26,13 @@ export async function sweepFiles(context: JobContext & { storage: FileStorage; n
   for await (const batch of batches(storage.list(), batchSize)) {
     if (signal?.aborted) break;
     const old = batch.filter(({ modifiedAt }) => modifiedAt.getTime() < now - ORPHAN_AGE_MS);
-    for (const key of await orphanedKeys(db, old)) {
+    const unfinished = old.filter(({ file }) => file === undefined).map(({ key }) => key);
+    const completed = old.flatMap(({ file }) => file ?? []);
+    const orphans = await orphanedFiles(db, completed);
+    const orphaned = orphans.map(({ organizationId, attachmentId }) =>
+      storageKey(organizationId, attachmentId),
+    );
+    for (const key of [...unfinished, ...orphaned]) {
       await storage.remove(key);
       logger.info({ file: key }, 'removed a file without an attachment');
       swept.files += 1;
