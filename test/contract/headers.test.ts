@@ -13,7 +13,6 @@ const COMMON = { 'x-content-type-options': 'nosniff', 'x-request-id': expect.any
 
 /** Every GET of the routers without an operation: its status, and who may cache it. */
 const KINDS: Record<string, [status: number, caching?: string]> = {
-  '/': [404, 'public, no-cache'],
   '/docs': [301, 'public, no-cache'],
   '/docs/': [200, 'public, no-cache'],
   '/docs/js/scalar.js': [200, 'public, no-cache'],
