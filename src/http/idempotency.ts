@@ -20,19 +20,16 @@ function canonical(value: unknown): string {
   return `{${entries.map(([name, inner]) => `${JSON.stringify(name)}:${canonical(inner)}`).join()}}`;
 }
 
-const pathIn = ({ routeOptions: { url = '' }, params }: FastifyRequest): string =>
-  url.replace(/:(\w+)/g, (_, name: string) =>
-    String((params as Record<string, unknown>)[name]).toLowerCase(),
-  );
-
 function keyOf(request: FastifyRequest, body: string | undefined): IdempotencyKey | undefined {
   const key = request.headers['idempotency-key']?.toString();
   if (key === undefined) return undefined;
   if (key.length === 0 || key.length > MAX_KEY_LENGTH)
     throw invalid('header.idempotency-key', `must have 1 to ${MAX_KEY_LENGTH} characters`);
-  const { scope, method, sentBody } = request;
+  const { scope, method, url, sentBody } = request;
+  // Ids may be in upper case.
+  const path = new URL(url, 'http://localhost').pathname.toLowerCase();
   return {
-    fingerprint: sha256(`${scope.organizationId} ${method} ${pathIn(request)}\n${key}`),
+    fingerprint: sha256(`${scope.organizationId} ${method} ${path}\n${key}`),
     bodyHash: sha256(body ?? canonical(sentBody)),
   };
 }
