@@ -32,10 +32,7 @@ export const ApiKeyCreate = z
     name: f.text({ min: 1, max: 255 }),
     access: access().optional().describe(`A new key has \`write\` by default. ${ACCESS}`),
     resources: f.field(
-      resources()
-        .min(1)
-        .refine((list) => new Set(list).size === list.length, 'must not have duplicates')
-        .nullish(),
+      resources().min(1).max(resourceNames.length).nullish(),
       'The resources of /v1 that the key can access; null, the default of a new key, means all. Attachments belong to quotes.',
     ),
     expiresAt: f.field(
