@@ -128,7 +128,6 @@ export function reportIgnoredParameters(app: FastifyInstance): void {
       [...query, ...inBody().take(MAX_NAMES)].map(({ path }) => path),
     );
     if (isStrict(request)) {
-      reply.header('preference-applied', 'handling=strict');
       // A PATCH or PUT may send back a record as it was read, with its read-only fields. In a POST they are a mistake.
       const rejected = inBody()
         .filter(({ isInResponse }) => request.method === 'POST' || !isInResponse)

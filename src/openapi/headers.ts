@@ -11,7 +11,6 @@ const RESPONSE_DESCRIPTIONS: Record<string, string> = {
   'X-RateLimit-Limit': 'The number of requests per minute of this key.',
   'X-RateLimit-Remaining': 'The number of remaining requests.',
   'X-RateLimit-Reset': 'Seconds until the window ends.',
-  'Preference-Applied': '`handling=strict` if the request asked for it.',
   'X-Ignored-Parameters':
     'Ignored fields and parameters of the request: `sort, body.nickname`. With `Prefer: handling=strict`, they are errors.',
   Link: 'The URL of the next page, if there is one, with the parameters that the list has: `<…>; rel="next"`.',
@@ -71,7 +70,7 @@ export function responseHeadersOf(status: number, { path, isTagged, isOnce, isPa
     ...(status === 401 ? ['WWW-Authenticate'] : []),
     ...(isLimited && status !== 401 ? OF_LIMIT : []),
     // Rejected before the names in the request are checked.
-    ...([401, 403, 413, 429].includes(status) ? [] : ['X-Ignored-Parameters', 'Preference-Applied']),
+    ...([401, 403, 413, 429].includes(status) ? [] : ['X-Ignored-Parameters']),
     ...(isPaged && status === 200 ? ['Link'] : []),
     ...(status === 429 || status === 503 || (isOnce && status === 409) ? ['Retry-After'] : []),
   ];

@@ -194,9 +194,8 @@ describe('unknown names are ignored and reported', () => {
     };
     const others = { 'handling=lenient': 200, 'handling=strictly': 200, 'nothandling=strict': 200, '': 200 };
     for (const [prefer, expected] of Object.entries({ ...preferences, ...others })) {
-      const { status, headers } = await agency.get('/v1/customers?limits=5', { headers: { prefer } });
-      const applied = expected === 400 ? 'handling=strict' : undefined;
-      expect([status, headers['preference-applied']], prefer).toEqual([expected, applied]);
+      const { status } = await agency.get('/v1/customers?limits=5', { headers: { prefer } });
+      expect(status, prefer).toBe(expected);
     }
   });
 
@@ -227,7 +226,7 @@ describe('unknown names are ignored and reported', () => {
     const { body: read } = await agency.post('/v1/customers', { contacts: [contact()], firstName: 'Ana' });
     const path = `/v1/customers/${read.id}`;
     const { status, headers, body } = await agency.patch(path, read, strictly);
-    expect([status, headers['preference-applied'], body]).toEqual([200, 'handling=strict', read]);
+    expect([status, body]).toEqual([200, read]);
     const ofContact = ['displayName', 'id', 'phoneNumber'].map((name) => `contacts[0].${name}`);
     expect(headers['x-ignored-parameters']?.split(', ').sort()).toEqual(
       [...ofContact, 'createdAt', 'displayName', 'id', 'updatedAt'].map((name) => `body.${name}`),

@@ -126,7 +126,7 @@ const OF_HTTP =
   /^(?:allow|cache-control|connection|content-length|content-type|date|keep-alive|transfer-encoding|vary|x-content-type-options)$/;
 
 /** Headers that depend on the request. */
-const OPTIONAL = /^(?:idempotency-replayed|link|preference-applied|x-ignored-parameters)$/;
+const OPTIONAL = /^(?:idempotency-replayed|link|x-ignored-parameters)$/;
 const OF_LIMITS = /^x-ratelimit/;
 
 /** Less than 8 KiB, so that the status line and what Node and proxies add have space too. */
