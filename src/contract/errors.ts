@@ -109,12 +109,7 @@ const ERRORS = {
   }),
   CUSTOMER_NOT_ARCHIVED: notArchived('customer'),
   CUSTOMER_ERASED: plain(409, 'The customer was erased: nothing is left to restore.'),
-  CUSTOMER_MERGED: kind<{ mergedInto: string }>({
-    status: 409,
-    meaning: 'The customer was merged into another customer.',
-    message: ({ mergedInto }) => `The customer was merged into customer ${mergedInto}.`,
-    example: { mergedInto: ID },
-  }),
+  CUSTOMER_MERGED: plain(409, 'The customer was merged into another one: its `mergedInto` is that one.'),
   IDEMPOTENCY_KEY_REUSED: oneOf(409, 'body', {
     body: 'This Idempotency-Key was already used with a different body. Use a new key for a new request.',
     record:
@@ -132,18 +127,8 @@ const ERRORS = {
   QUOTE_NOT_ARCHIVED: notArchived('quote'),
   TEAM_MEMBER_NOT_ARCHIVED: notArchived('team member'),
   PIPELINE_STAGE_NOT_ARCHIVED: notArchived('pipeline stage'),
-  TEAM_MEMBER_USER_TAKEN: kind<{ userId: unknown }>({
-    status: 409,
-    meaning: 'Another active team member has the userId.',
-    message: ({ userId }) => `Another active team member has the userId ${JSON.stringify(userId)}.`,
-    example: { userId: 'user_81' },
-  }),
-  PIPELINE_STAGE_KEY_TAKEN: kind<{ key: unknown }>({
-    status: 409,
-    meaning: 'Another stage has the key.',
-    message: ({ key }) => `Another stage has the key ${JSON.stringify(key)}.`,
-    example: { key: 'negotiation' },
-  }),
+  TEAM_MEMBER_USER_TAKEN: plain(409, 'Another active team member has the userId.'),
+  PIPELINE_STAGE_KEY_TAKEN: plain(409, 'Another stage has the key.'),
   QUOTE_NOT_PUBLISHED: plain(
     409,
     'The quote is not published, or its customer was erased: nobody can open it.',

@@ -240,7 +240,7 @@ export async function restoreCustomer(scope: OrganizationScope, id: string): Pro
     const { archivedAt, erasedAt, mergedInto } = parseJson(await lockCustomerRecord(within, id));
     if (archivedAt === null) throw new ApiError('CUSTOMER_NOT_ARCHIVED');
     if (erasedAt !== null) throw new ApiError('CUSTOMER_ERASED');
-    if (mergedInto !== null) throw new ApiError('CUSTOMER_MERGED', { mergedInto });
+    if (mergedInto !== null) throw new ApiError('CUSTOMER_MERGED');
     return (await restoreArchived(within, id)) ?? rejectTaken(within, id, contactKeys, 'contacts');
   });
 }

@@ -10,5 +10,5 @@ export const pipelineStageRecord = defineRecord(viewOf(activeStages, PipelineSta
   },
   columns: columnsOf(PipelineStagePut, pipelineStages),
   fixed: ['key'],
-  taken: ({ key }) => new ApiError('PIPELINE_STAGE_KEY_TAKEN', { key }),
+  taken: () => new ApiError('PIPELINE_STAGE_KEY_TAKEN'),
 });

@@ -36,5 +36,5 @@ export const teamMemberRecord = defineRecord(viewOf(activeMembers, TeamMemberRec
     filters: { ...filters, userId: { ...equals(teamMembers.userId), isShort: true } },
   },
   columns: columnsOf(TeamMemberPut, teamMembers),
-  taken: ({ userId }) => new ApiError('TEAM_MEMBER_USER_TAKEN', { userId }),
+  taken: () => new ApiError('TEAM_MEMBER_USER_TAKEN'),
 });
