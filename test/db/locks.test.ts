@@ -32,6 +32,7 @@ import type { Agency, Reply } from '../support/service.ts';
 
 const { service, dashboard } = await useDashboard();
 
+const ANY = { headers: { 'if-match': '*' } };
 const phoneOf = (round: number): string => `+5255${10_000_000 + round}`;
 const whatsapp = (round: number) => contact('whatsapp', phoneOf(round));
 
@@ -91,19 +92,15 @@ test('imports beside each other, beside reports with If-Match, corrections, rota
       ...both.flatMap((id) => [
         post(`/conversations/${id}/messages`, correct(messages, 'a')),
         post(`/conversations/${id}/messages`, correct(messages.toReversed(), 'b')),
-        patch(
-          `/conversations/${id}/messages/${messages[3]?.id}`,
-          { content: 'c' },
-          { headers: { 'if-match': '*' } },
-        ),
+        patch(`/conversations/${id}/messages/${messages[3]?.id}`, { content: 'c' }, ANY),
         put(`/conversations/${randomUUID()}`, {
           channel: 'whatsapp',
-          contact: '+525512345678',
+          contact: phoneOf(1),
           rotatedFrom: next.id,
         }),
       ]),
       ...Array.from({ length: 20 }, (_, index) =>
-        patch(`/deliveries/wamid.${round}.${index}`, { status: 'read' }, { headers: { 'if-match': '*' } }),
+        patch(`/deliveries/wamid.${round}.${index}`, { status: 'read' }, ANY),
       ),
       post(`/customers/${ana.id}/erase`),
     ]);
@@ -205,8 +202,6 @@ async function lockable(agency: Agency) {
 
 /** The first thread of a chain before the others. */
 const ROOTED = ['conversations high', 'conversations low', 'opportunities low', 'opportunities high'];
-
-const ANY = { headers: { 'if-match': '*' } };
 
 /** The locks that a write takes, in its order. */
 const ORDERS: [
