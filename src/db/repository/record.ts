@@ -1,14 +1,12 @@
 import { and, getTableName, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { LostRace, type OrganizationScope } from '../pool/scope.ts';
-import { type Columns, columnList, hasValues, placeholdersOf, rowValues } from '../sql/fields.ts';
+import { type Columns, columnList, placeholdersOf, rowValues } from '../sql/fields.ts';
 import { isId } from '../sql/ids.ts';
 import type { Json } from '../sql/json.ts';
 import {
-  columns,
   type Fields,
   isVisible,
-  jsonColumn,
   keyIs,
   qb,
   type RecordKey,
@@ -78,9 +76,6 @@ export function defineCreate<T, Name extends string>(name: string, view: View<T>
   };
 }
 
-/** The second attempt writes a record that was archived and restored between two statements. A taken contact uses up an attempt too. */
-const ATTEMPTS = 2;
-
 /**
  * Changes the fields that are sent; null clears one. Each set of fields has its own statement:
  *
@@ -94,27 +89,17 @@ export function defineUpdate<T, Name extends string>(
   writable: Columns<Name>,
   get: Get<T>,
 ) {
-  const { table, fields } = view;
   const all = Object.keys(writable);
-  const nameOf = (prefix: string, sent: readonly string[]): string =>
-    sent.length === all.length ? prefix : nameOfParts([prefix, ...sent]);
 
-  const statementsFor = statementsBySet(
+  const statementFor = statementsBySet(
     (sent) => {
       const chosen = Object.fromEntries(
         Object.entries<PgColumn>(writable).filter(([field]) => sent.includes(field)),
       );
-      return {
-        update: prepared(nameOf(name, sent), ($: Params<RecordKey>) =>
-          returningJson(view, qb.update(table).set(placeholdersOf(chosen)).where(isVisible(view, $))),
-        ),
-        current: prepared(nameOf(`${name}_current`, sent), ($: Params<RecordKey>) =>
-          qb
-            .select({ ...jsonColumn(fields), ...columns({ isApplied: hasValues(chosen) }) })
-            .from(table)
-            .where(isVisible(view, $)),
-        ),
-      };
+      const nameOfSet = sent.length === all.length ? name : nameOfParts([name, ...sent]);
+      return prepared(nameOfSet, ($: Params<RecordKey>) =>
+        returningJson(view, qb.update(view.table).set(placeholdersOf(chosen)).where(isVisible(view, $))),
+      );
     },
     [all],
   );
@@ -124,16 +109,9 @@ export function defineUpdate<T, Name extends string>(
     const sent = all.filter((field) => given[field] !== undefined);
     if (!isId(id) || sent.length === 0) return get(scope, id);
     const { db, organizationId } = scope;
-    const { update, current } = statementsFor(sent);
-    const values = { ...rowValues(writable, input), organizationId, id };
-    for (let attempt = 1; ; attempt += 1) {
-      const [row] = await db.write(update, values);
-      if (row) return row.body;
-      // No row: nothing differs, or the record is not found. It may have been archived, and restored since.
-      const [stored] = await db.read(current, values);
-      if (!stored) throw recordNotFound(view, id);
-      if (stored.isApplied || attempt === ATTEMPTS) return stored.body;
-    }
+    const [row] = await db.write(statementFor(sent), { ...rowValues(writable, input), organizationId, id });
+    // No row: nothing differs, or the record is not found.
+    return row ? row.body : get(scope, id);
   };
 }
 

@@ -1,4 +1,4 @@
-import { and, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import type { Resource } from '../tables/resource.ts';
@@ -73,15 +73,6 @@ export const columnList = (columns: Columns): SQL =>
 /** The values of a write. In a template, a placeholder is sent as `rowValues` has it, not encoded again. */
 export const placeholdersOf = (columns: Columns): Record<string, SQL> =>
   Object.fromEntries(Object.keys(columns).map((field) => [field, sql`${sql.placeholder(field)}`]));
-
-/** Whether the row has the values. Columns of JSON, which has no equality, are not compared. */
-export function hasValues(columns: Columns): SQL<boolean> {
-  const compared = Object.entries(columns).filter(([, column]) => column.dataType !== 'json');
-  const same = compared.map(
-    ([field, column]) => sql`${column} is not distinct from ${sql.placeholder(field)}`,
-  );
-  return sql`${and(...same) ?? true}`;
-}
 
 /** The values of a whole row. An absent field is null, or an empty array where the column is never null. */
 export function rowValues<Name extends string>(
