@@ -32,7 +32,6 @@ import {
   type Queries,
   qb,
   RETENTION,
-  returningJson,
   searchableProducts,
   unprepared,
   type View,
@@ -166,25 +165,20 @@ const dueStatement = unprepared('products.due_for_purge', ($: Params<{ limit: nu
     .limit($.limit);
 });
 
-type PurgedProduct = { organizationId: string; id: string; archivedAt: string };
-
 const purgeStatement = prepared('products.purge', ($: Params<Ids>) => {
-  const { organizationId, id, archivedAt } = products;
-  return returningJson<PurgedProduct>(
-    { table: products, fields: { organizationId, id, archivedAt } },
-    // A product may have been restored since it was read.
-    qb.delete(products).where(and(keyIn(products, $), isDue)),
-  );
+  const { organizationId, id } = products;
+  // A product may have been restored since it was read.
+  const isStillDue = and(keyIn(products, $), isDue);
+  return qb.delete(products).where(isStillDue).returning(columns({ organizationId, id }));
 });
 
 /** Deletes at most `limit` products whose retention is over, oldest first. */
-export async function purgeCatalogProducts(db: Queries, limit: number): Promise<PurgedProduct[]> {
+export async function purgeCatalogProducts(db: Queries, limit: number) {
   const due = await db.read(dueStatement, { limit });
-  const purged: PurgedProduct[] = [];
+  const purged: typeof due = [];
   for (const [organizationId, rows] of Map.groupBy(due, (row) => row.organizationId)) {
     const ids = rows.map(({ id }) => id);
-    const deleted = await db.write(purgeStatement, { organizationId, ids });
-    purged.push(...deleted.map(({ body }) => parseJson(body)));
+    purged.push(...(await db.write(purgeStatement, { organizationId, ids })));
   }
   return purged;
 }

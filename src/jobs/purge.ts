@@ -5,8 +5,8 @@ export async function purgeProducts(context: JobContext): Promise<{ products: nu
   const purged = { products: 0 };
   await inBatches(context, 200, async (limit) => {
     const batch = await purgeCatalogProducts(context.db, limit);
-    for (const { organizationId, id, archivedAt } of batch)
-      context.logger.info({ organizationId, productId: id, archivedAt }, 'purged a product');
+    for (const { organizationId, id } of batch)
+      context.logger.info({ organizationId, productId: id }, 'purged a product');
     purged.products += batch.length;
     return batch.length;
   });

@@ -12,7 +12,7 @@ const service = await useService();
 // A purge deletes from all organizations.
 beforeEach(() => service.query('delete from products'));
 
-/** A product with two variants that was archived so long ago, by the clock of the database. */
+/** A product with variants that was archived so long ago, by the clock of the database. */
 async function archivedProduct(agency: Agency, title: string, ago: string): Promise<string> {
   const variants = [{ label: 'Low season' }, { label: 'High season' }];
   const { id } = await product(agency, { title, variants });
@@ -41,9 +41,7 @@ test('the purge deletes what was archived more than 30 days ago by the clock of 
   const stop = new AbortController();
   const { logger, lines } = ownLog('info', () => stop.abort());
   expect(await purge({ batchSize: 2, logger, signal: stop.signal })).toEqual({ products: 2 });
-  const archivedAt = expect.stringMatching(/^2.*Z$/);
   expect(lines.map(({ productId }) => productId).sort()).toEqual(due.slice(0, 2).sort());
-  for (const line of lines) expect(line).toMatchObject({ archivedAt });
   expect(JSON.stringify(lines)).not.toMatch(/old|season/i);
   expect(await titles()).toEqual(['active', 'almost', 'due', 'new']);
   expect(await purge({ batchSize: 2 })).toEqual({ products: 1 });
