@@ -1,6 +1,6 @@
 import { isNull, sql } from 'drizzle-orm';
 import { doublePrecision, index, integer, json, numeric, pgTable, text } from 'drizzle-orm/pg-core';
-import { isActive, listIndex, listOrder, recordColumns, searchDocument, searched, texts } from './columns.ts';
+import { isActive, listIndex, recordColumns, searchDocument, searched, texts } from './columns.ts';
 import { recordKeys, searchKeys } from './organizations.ts';
 import type { Resource } from './resource.ts';
 
@@ -39,17 +39,15 @@ export const products = pgTable(
   },
   (table) => [
     ...recordKeys('products', table),
-    // The columns after the id serve two filters at once: the total is an index-only scan.
-    index('products_status_idx')
-      .on(...listOrder(table, table.status), table.type, table.budgetTier)
-      .where(isActive),
-    index('products_type_idx')
-      .on(...listOrder(table, table.type), table.budgetTier)
-      .where(isActive),
-    listIndex('products_budget_tier_idx', table, table.budgetTier),
-    index('products_external_reference_code_idx')
-      .on(...listOrder(table, table.externalReferenceCode))
-      .where(sql`archived_at is null and external_reference_code is not null`),
+    listIndex('products_status_idx', table, isActive, [table.status], [table.type, table.budgetTier]),
+    listIndex('products_type_idx', table, isActive, [table.type], [table.budgetTier]),
+    listIndex('products_budget_tier_idx', table, isActive, [table.budgetTier]),
+    listIndex(
+      'products_external_reference_code_idx',
+      table,
+      sql`archived_at is null and external_reference_code is not null`,
+      [table.externalReferenceCode],
+    ),
     // For the purge of all organizations: an index-only scan.
     index('products_due_idx')
       .on(table.archivedAt, table.organizationId, table.id)

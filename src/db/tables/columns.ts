@@ -37,13 +37,21 @@ export const isActive = sql`archived_at is null`;
 
 type Listed = Record<'organizationId' | 'updatedAt' | 'id', ExtraConfigColumn>;
 
-export const listOrder = (table: Listed, ...filters: (ExtraConfigColumn | SQL)[]) =>
-  [table.organizationId, ...filters, table.updatedAt.desc(), table.id.desc()] as const;
-
-export const listIndex = (name: string, table: Listed, ...filters: ExtraConfigColumn[]) =>
+/**
+ * The rows in the order of a list.
+ * @param by what a filter compares
+ * @param also what more filters compare, so that a total is an index-only scan. For an expression, the scan needs its columns too.
+ */
+export const listIndex = (
+  name: string,
+  table: Listed,
+  rows: SQL,
+  by: readonly (ExtraConfigColumn | SQL)[] = [],
+  also: readonly ExtraConfigColumn[] = [],
+) =>
   index(name)
-    .on(...listOrder(table, ...filters))
-    .where(isActive);
+    .on(table.organizationId, ...by, table.updatedAt.desc(), table.id.desc(), ...also)
+    .where(rows);
 
 /** The text of a search document, as the triggers write it. */
 export const searched = (...texts: (AnyPgColumn | SQL)[]): SQL =>

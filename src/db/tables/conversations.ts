@@ -1,4 +1,4 @@
-import { isNull, sql } from 'drizzle-orm';
+import { isNull, type SQL, sql } from 'drizzle-orm';
 import {
   bigint,
   type ExtraConfigColumn,
@@ -19,8 +19,17 @@ const isNewest = sql`continued_by is null`;
 
 type Listed = Record<'organizationId' | 'lastMessageAt' | 'id', ExtraConfigColumn>;
 
-const threadOrder = (table: Listed, ...filters: ExtraConfigColumn[]) =>
-  [table.organizationId, ...filters, table.lastMessageAt.desc().nullsLast(), table.id.desc()] as const;
+/** As `listIndex`, in the order of the list of conversations. */
+const threadIndex = (
+  name: string,
+  table: Listed,
+  rows: SQL,
+  by: readonly ExtraConfigColumn[] = [],
+  also: readonly ExtraConfigColumn[] = [],
+) =>
+  index(name)
+    .on(table.organizationId, ...by, table.lastMessageAt.desc().nullsLast(), table.id.desc(), ...also)
+    .where(rows);
 
 /**
  * Threads of conversations: a thread can continue another one, and all of them are a chain. `chainId` is the id of the
@@ -66,27 +75,17 @@ export const conversations = pgTable(
     index('conversations_customer_idx')
       .on(table.organizationId, table.customerId, table.chainId)
       .where(sql`customer_id is not null`),
-    index('conversations_no_customer_idx')
-      .on(...threadOrder(table))
-      .where(sql`customer_id is null and continued_by is null`),
-    index('conversations_newest_idx')
-      .on(...threadOrder(table))
-      .where(isNewest),
+    threadIndex('conversations_no_customer_idx', table, sql`customer_id is null and continued_by is null`),
+    threadIndex('conversations_newest_idx', table, isNewest),
     index('conversations_created_idx')
       .on(table.organizationId, table.createdAt, table.lastMessageAt, table.id)
       .where(isNewest),
     index('conversations_updated_idx')
       .on(table.organizationId, table.updatedAt, table.lastMessageAt, table.id)
       .where(isNewest),
-    index('conversations_channel_idx')
-      .on(...threadOrder(table, table.channel))
-      .where(isNewest),
-    index('conversations_activity_state_idx')
-      .on(...threadOrder(table, table.activityState), table.channel)
-      .where(isNewest),
-    index('conversations_controlled_by_idx')
-      .on(...threadOrder(table, table.controlledBy), table.channel)
-      .where(isNewest),
+    threadIndex('conversations_channel_idx', table, isNewest, [table.channel]),
+    threadIndex('conversations_activity_state_idx', table, isNewest, [table.activityState], [table.channel]),
+    threadIndex('conversations_controlled_by_idx', table, isNewest, [table.controlledBy], [table.channel]),
   ],
 );
 

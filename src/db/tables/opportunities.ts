@@ -1,6 +1,6 @@
 import { isNull, type SQL, sql } from 'drizzle-orm';
-import { index, integer, numeric, type PgColumn, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { isActive, listOrder, recordColumns, searchDocument, searched, timestamp } from './columns.ts';
+import { integer, numeric, type PgColumn, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { isActive, listIndex, recordColumns, searchDocument, searched, timestamp } from './columns.ts';
 import { customers } from './customers.ts';
 import { recordKeys, searchKeys, toRecord } from './organizations.ts';
 import { pipelineStages } from './pipeline-stages.ts';
@@ -39,45 +39,31 @@ export const opportunities = pgTable(
     toRecord('opportunities_customer_fkey', table, table.customerId, customers),
     toRecord('opportunities_seller_member_fkey', table, table.sellerMemberId, teamMembers),
     toRecord('opportunities_stage_fkey', table, table.stageId, pipelineStages),
-    index('opportunities_sales_stage_idx')
-      .on(...listOrder(table, table.salesStage), table.stageId)
-      .where(isActive),
-    index('opportunities_of_stage_idx')
-      .on(
-        ...listOrder(table, table.stageId),
-        table.salesStage,
-        table.sellerMemberId,
-        table.temperatureOverride,
-        table.temperature,
-      )
-      .where(isActive),
-    // Not partial: an erasure looks up archived rows too.
-    index('opportunities_customer_idx')
-      .on(...listOrder(table, table.customerId))
-      .where(sql`customer_id is not null`),
-    index('opportunities_no_customer_idx')
-      .on(...listOrder(table))
-      .where(sql`customer_id is null and archived_at is null`),
-    // The last columns serve several filters at once. An index-only scan needs the columns of the expression too.
-    index('opportunities_temperature_idx')
-      .on(
-        ...listOrder(table, reportedTemperature(table)),
-        table.temperatureOverride,
-        table.temperature,
-        table.salesStage,
-        table.stageId,
-        table.sellerMemberId,
-      )
-      .where(isActive),
-    index('opportunities_seller_idx')
-      .on(
-        ...listOrder(table, table.sellerMemberId),
-        table.salesStage,
-        table.stageId,
-        table.temperatureOverride,
-        table.temperature,
-      )
-      .where(isActive),
+    listIndex('opportunities_sales_stage_idx', table, isActive, [table.salesStage], [table.stageId]),
+    listIndex(
+      'opportunities_of_stage_idx',
+      table,
+      isActive,
+      [table.stageId],
+      [table.salesStage, table.sellerMemberId, table.temperatureOverride, table.temperature],
+    ),
+    // With archived rows: an erasure looks them up too.
+    listIndex('opportunities_customer_idx', table, sql`customer_id is not null`, [table.customerId]),
+    listIndex('opportunities_no_customer_idx', table, sql`customer_id is null and archived_at is null`),
+    listIndex(
+      'opportunities_temperature_idx',
+      table,
+      isActive,
+      [reportedTemperature(table)],
+      [table.temperatureOverride, table.temperature, table.salesStage, table.stageId, table.sellerMemberId],
+    ),
+    listIndex(
+      'opportunities_seller_idx',
+      table,
+      isActive,
+      [table.sellerMemberId],
+      [table.salesStage, table.stageId, table.temperatureOverride, table.temperature],
+    ),
   ],
 );
 

@@ -55,7 +55,7 @@ export const recordKeys = (
   table: Archivable & Record<'createdAt' | 'updatedAt', ExtraConfigColumn>,
 ) => [
   ...archivableKeys(name, table),
-  listIndex(`${name}_live_idx`, table),
+  listIndex(`${name}_live_idx`, table, isActive),
   index(`${name}_created_idx`)
     .on(table.organizationId, table.createdAt, table.updatedAt, table.id)
     .where(isActive),

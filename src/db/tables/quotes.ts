@@ -5,7 +5,6 @@ import {
   id,
   isActive,
   listIndex,
-  listOrder,
   organizationId,
   recordColumns,
   searchDocument,
@@ -45,21 +44,12 @@ export const quotes = pgTable(
     uniqueIndex('quotes_token_key').on(table.organizationId, table.token).where(sql`token is not null`),
     // For a public link, which names no organization. Not unique: a cluster has unique indexes by organization only.
     index('quotes_token_idx').on(table.token),
-    listIndex('quotes_status_idx', table, table.status),
+    listIndex('quotes_status_idx', table, isActive, [table.status]),
     // With archived rows: an erasure looks them up too.
-    index('quotes_opportunity_idx')
-      .on(...listOrder(table, table.opportunityId))
-      .where(sql`opportunity_id is not null`),
-    index('quotes_customer_idx')
-      .on(...listOrder(table, table.customerId))
-      .where(sql`customer_id is not null`),
-    index('quotes_no_customer_idx')
-      .on(...listOrder(table))
-      .where(sql`customer_id is null and archived_at is null`),
-    // An index-only scan needs the column of the expression too.
-    index('quotes_opened_idx')
-      .on(...listOrder(table, sql`(open_count > 0)`), table.openCount, table.status)
-      .where(isActive),
+    listIndex('quotes_opportunity_idx', table, sql`opportunity_id is not null`, [table.opportunityId]),
+    listIndex('quotes_customer_idx', table, sql`customer_id is not null`, [table.customerId]),
+    listIndex('quotes_no_customer_idx', table, sql`customer_id is null and archived_at is null`),
+    listIndex('quotes_opened_idx', table, isActive, [sql`(open_count > 0)`], [table.openCount, table.status]),
   ],
 );
 
