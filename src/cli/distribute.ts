@@ -5,9 +5,9 @@ try {
   const { DATABASE_DIRECT_URL, DATABASE_URL } = readConfig();
   const url = DATABASE_DIRECT_URL ?? DATABASE_URL;
   if (!url) throw new Error('Set DATABASE_URL to the URL of the coordinator of the cluster.');
-  const moved = await distributeDatabase(url);
-  for (const { table, rows } of moved) console.log(`${table}: ${rows} rows`);
-  if (moved.length === 0) console.log('Every table is distributed already.');
+  const tables = await distributeDatabase(url);
+  for (const table of tables) console.log(table);
+  if (tables.length === 0) console.log('Every table is distributed already.');
 } catch (error) {
   console.error((error as Error).message);
   process.exitCode = 1;

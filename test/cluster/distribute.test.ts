@@ -70,11 +70,11 @@ test('a server that becomes the coordinator loses no row, and continues to serve
 
   await formCluster(nodesOf(database.ownerUrl));
   const output = await runDistribute(database.ownerUrl);
-  expect(output).toContain(`customers: ${before.get('customers')?.length} rows`);
+  expect(output).toContain('customers');
   expect(await rowsOf(service)).toEqual(before);
   const [local] = await service.query<{ bytes: number }>(
-    'select sum(pg_relation_size(split_part(name, $2, 1)::regclass))::int as bytes from unnest($1::text[]) name',
-    [output, ':'],
+    'select sum(pg_relation_size(name::regclass))::int as bytes from unnest($1::text[]) name',
+    [output],
   );
   expect(local?.bytes).toBe(0);
   expect(await runDistribute(database.ownerUrl)).toEqual(['Every table is distributed already.']);

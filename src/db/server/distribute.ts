@@ -9,24 +9,23 @@ const FIRST_TABLE = 'customers';
 /** On the coordinator: a key is found without its organization, and revoked while a worker is down. */
 const LOCAL_TABLE = 'api_keys';
 
-export type Moved = { table: string; rows: number };
+/** Without these settings, Citus rejects keys and triggers of distributed tables. */
+const SETTINGS = '-c citus.multi_shard_modify_mode=sequential -c citus.enable_unsafe_triggers=on';
 
 /**
  * Applies pending migrations, and distributes tables over the workers of a Citus cluster, by organization.
  * @param url the coordinator, not a pooler, as a superuser or the owner of the tables
- * @returns the tables that were not distributed before, with the number of their rows
+ * @returns the tables that were not distributed before
  * @throws MigrationError; Error, whose message says what the cluster lacks
  */
-export async function distributeDatabase(url: string, migrationsFolder?: string): Promise<Moved[]> {
-  const settings = encodeURIComponent(SETTINGS.map((setting) => `-c ${setting}`).join(' '));
-  const urlOfCluster = `${url}${url.includes('?') ? '&' : '?'}options=${settings}`;
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+export async function distributeDatabase(url: string): Promise<string[]> {
+  const urlOfCluster = `${url}${url.includes('?') ? '&' : '?'}options=${encodeURIComponent(SETTINGS)}`;
+  const client = new pg.Client({ connectionString: urlOfCluster, connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);
   await client.connect();
   try {
     await checkCluster(client);
-    await setUp(client);
-    await migrateDatabase(urlOfCluster, migrationsFolder);
+    await migrateDatabase(urlOfCluster);
     return await distribute(client);
   } finally {
     await client.end();
@@ -41,20 +40,6 @@ async function checkCluster(client: pg.Client): Promise<void> {
   );
   if (!hasWorker)
     throw new Error('The cluster has no worker: add one with citus_add_node(host, port) first.');
-}
-
-/** Without these settings, Citus rejects keys and triggers of distributed tables. */
-const SETTINGS = ['citus.multi_shard_modify_mode=sequential', 'citus.enable_unsafe_triggers=on'];
-
-async function setUp(client: pg.Client): Promise<void> {
-  try {
-    for (const setting of SETTINGS) await client.query(`set ${setting}`);
-  } catch (cause) {
-    const { message } = cause as Error;
-    throw new Error(`The host of this cluster forbids a setting that keys and triggers need: ${message}.`, {
-      cause,
-    });
-  }
 }
 
 async function localTables(client: pg.Client): Promise<string[]> {
@@ -94,20 +79,13 @@ const DISTRIBUTE_OTHER_FUNCTIONS = `
     and not exists (select from pg_depend where (classid, objid, deptype) = ('pg_proc'::regclass, pg_proc.oid, 'e'))
     and not exists (select from pg_dist_object where (classid, objid) = ('pg_proc'::regclass, pg_proc.oid))`;
 
-async function distribute(client: pg.Client): Promise<Moved[]> {
+async function distribute(client: pg.Client): Promise<string[]> {
   const tables = await localTables(client);
   if (tables.length === 0) return [];
-  const moved: Moved[] = [];
   await client.query('begin');
   const { rows: parts } = await client.query<{ drop: string; create: string }>(KEYS_AND_TRIGGERS, [tables]);
   for (const { drop } of parts) await client.query(drop);
-  for (const table of tables) {
-    await distributeTable(client, table);
-    const counted = await client.query<Moved>(
-      `select '${table}' as table, count(*)::int as rows from ${table}`,
-    );
-    moved.push(...counted.rows);
-  }
+  for (const table of tables) await distributeTable(client, table);
   // After the tables, because `bound_customer` declares a row of one.
   await client.query(DISTRIBUTE_OTHER_FUNCTIONS);
   for (const { create } of parts) await client.query(create);
@@ -115,5 +93,5 @@ async function distribute(client: pg.Client): Promise<Moved[]> {
   for (const table of tables)
     await client.query(`select truncate_local_data_after_distributing_table('${table}')`);
   await client.query('commit');
-  return moved;
+  return tables;
 }
