@@ -1,4 +1,4 @@
-import { and, eq, getTableName, isNotNull, isNull, sql } from 'drizzle-orm';
+import { and, eq, getTableName, isNotNull, or, sql } from 'drizzle-orm';
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import {
   apiKeys,
@@ -7,12 +7,12 @@ import {
   conversations,
   customers,
   idempotencyKeys,
-  isoTime,
   liveCounts,
   ofOrganization,
   opportunities,
   organizations,
   type Params,
+  parseJson,
   pipelineStages,
   products,
   purgedOrganizations,
@@ -20,6 +20,7 @@ import {
   qb,
   quoteAttachments,
   quotes,
+  returningJson,
   teamMembers,
   unprepared,
   whatsappMessages,
@@ -28,30 +29,22 @@ import { isPastRetention } from './repository.ts';
 
 const { id, closedAt, purgeBeganAt } = organizations;
 
-const claimStatement = unprepared('organizations.claim_for_purge', () =>
-  qb
-    .update(organizations)
-    .set({ purgeBeganAt: sql`now()` })
-    .where(and(isNull(purgeBeganAt), isPastRetention)),
-);
-
-const claimedStatement = unprepared('organizations.claimed_for_purge', () =>
-  qb
-    .select(columns({ id, closedAt: isoTime(closedAt) }))
-    .from(organizations)
-    .where(isNotNull(purgeBeganAt))
-    .orderBy(closedAt, id),
-);
-
 export type ClaimedOrganization = { id: string; closedAt: string };
 
-/**
- * Claims the organizations whose retention is over; nobody can reopen them. Returns those of earlier runs
- * too.
- */
+const claimStatement = unprepared('organizations.claim_for_purge', () =>
+  returningJson<ClaimedOrganization>(
+    { table: organizations, fields: { id, closedAt } },
+    qb
+      .update(organizations)
+      .set({ purgeBeganAt: sql`least(${purgeBeganAt}, now())` })
+      .where(or(isNotNull(purgeBeganAt), isPastRetention)),
+  ),
+);
+
+/** Claims the organizations whose retention is over; nobody can reopen them. Returns those of earlier runs too. */
 export async function claimOrganizations(db: Queries): Promise<ClaimedOrganization[]> {
-  await db.write(claimStatement, {});
-  return db.read(claimedStatement, {});
+  const claimed = await db.write(claimStatement, {});
+  return claimed.map(({ body }) => parseJson(body));
 }
 
 /** Rows go before those that they refer to. Triggers and cascades delete derived data with them. */

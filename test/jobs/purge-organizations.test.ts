@@ -112,7 +112,8 @@ describe('an organization that was closed more than 30 days ago', () => {
       const stop = new AbortController();
       const sizes: number[] = [];
       const db = watched((name, rows) => {
-        if (!/live_counts|claim/.test(name)) sizes.push(rows.length);
+        if (/live_counts|claim/.test(name)) return;
+        sizes.push(rows.length);
         if (rows.length > 0) stop.abort();
       });
       ({ organizations } = await purge({ db, batchSize: 3, signal: stop.signal }));
@@ -143,13 +144,14 @@ describe('an organization that was closed more than 30 days ago', () => {
     const { logger, lines } = ownLog('error');
     const storedRows = () => Promise.all([unremovable, unlisted].map((agency) => dashboard.stored(agency)));
     const before = await storedRows();
-    await expect(purge({ storage, logger })).rejects.toThrow('The storage does not respond.');
+    await expect(purge({ storage, logger })).rejects.toThrow('does not respond.');
     expect(await exists(other)).toBe(false);
     expect(await storedRows()).toEqual(before);
-    expect(lines).toMatchObject([
-      { level: 50, organizationId: unremovable.id, err: { message: 'The storage does not respond.' } },
-      { level: 50, organizationId: unlisted.id, err: { message: 'The bucket does not respond.' } },
-    ]);
+    const failed = lines.map(({ organizationId, err }) => [organizationId, (err as Error).message]);
+    expect(Object.fromEntries(failed)).toEqual({
+      [unremovable.id]: 'The storage does not respond.',
+      [unlisted.id]: 'The bucket does not respond.',
+    });
     expect(await purge()).toEqual({ organizations: 2 });
     expect([await exists(unremovable), await exists(unlisted)]).toEqual([false, false]);
   });
