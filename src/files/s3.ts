@@ -11,19 +11,14 @@ export type S3Options = {
   prefix: string;
   ttlSeconds: number;
   endpoint?: string | undefined;
-  /** Default for credentials and region: the environment, the files of the AWS SDK, the role of the machine. */
-  credentials?: { accessKeyId: string; secretAccessKey: string };
-  region?: string;
 };
 
 /** A proxy's page is no error to the SDK: its list would be empty, and its upload stored nowhere. */
 const notOfS3 = (): Error => new Error('The response does not come from an S3 store.');
 
-/** Clients download from the store itself, with signed URLs. */
-export async function openS3({ bucket, prefix, ttlSeconds, endpoint, credentials, region }: S3Options) {
+/** Clients download from the store itself, with signed URLs. The SDK finds its credentials and region. */
+export async function openS3({ bucket, prefix, ttlSeconds, endpoint }: S3Options) {
   const client = new S3Client({
-    ...(credentials && { credentials }),
-    ...(region !== undefined && { region }),
     // Most self-hosted stores have no host name for each bucket.
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
     // Many stores do not support the checksums that the SDK sends by default.

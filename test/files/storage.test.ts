@@ -51,8 +51,13 @@ const scopeOf = (organizationId: string) => scopeTo({ for: () => ({}) as never }
 
 const server = await startS3();
 afterAll(server.close);
-const openStore = (options: Partial<S3Options> = {}) =>
-  openS3({ ...server, prefix: 'crm/', ttlSeconds: 300, ...options });
+function setVariables(changed: Record<string, string | undefined> = {}): void {
+  for (const [name, value] of Object.entries({ ...server.variables, ...changed })) vi.stubEnv(name, value);
+}
+function openStore(options: Partial<S3Options> = {}, changed?: Record<string, string | undefined>) {
+  setVariables(changed);
+  return openS3({ ...server, prefix: 'crm/', ttlSeconds: 300, ...options });
+}
 
 async function openBucket(): Promise<OpenStorage> {
   const { storage, links, close } = await openStore({ prefix: 'crm/production/' });
@@ -168,8 +173,7 @@ describe('S3', () => {
   });
 
   test('an upload that the store rejects fails with 503 and is not read further', async () => {
-    const credentials = { accessKeyId: 'other', secretAccessKey: 'test' };
-    const { storage } = await openStore({ credentials });
+    const { storage } = await openStore({}, { AWS_ACCESS_KEY_ID: 'other' });
     for (const size of [1, 12]) {
       const content = Readable.from(blocks(size));
       const stored = storage.put(storageKey(organizationId, newId()), content);
@@ -190,20 +194,17 @@ describe('S3', () => {
   });
 
   test('a start without a region or credentials names their variables', async () => {
-    for (const name of ['AWS_REGION', 'AWS_DEFAULT_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_PROFILE'])
-      vi.stubEnv(name, undefined);
+    for (const name of ['AWS_DEFAULT_REGION', 'AWS_PROFILE']) vi.stubEnv(name, undefined);
     for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(name, '/dev/null');
     vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
-    for (const missing of ['region', 'credentials'])
-      await expect(openStore({ [missing]: undefined })).rejects.toThrow(
+    for (const missing of ['AWS_REGION', 'AWS_ACCESS_KEY_ID'])
+      await expect(openStore({}, { [missing]: undefined })).rejects.toThrow(
         /^S3: .+\. Set AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY\.$/,
       );
   });
 
   test('is configured by FILE_STORAGE and the usual variables of AWS', async () => {
-    vi.stubEnv('AWS_REGION', server.region);
-    vi.stubEnv('AWS_ACCESS_KEY_ID', server.credentials.accessKeyId);
-    vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.credentials.secretAccessKey);
+    setVariables();
     const config = readConfig({
       FILE_STORAGE: `s3://${server.bucket}/from/environment`,
       AWS_ENDPOINT_URL_S3: server.endpoint,

@@ -5,7 +5,8 @@ import { buffer } from 'node:stream/consumers';
 
 const bucket = 'attachments';
 const region = 'eu-west-1';
-const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+/** What the SDK finds. */
+const variables = { AWS_REGION: region, AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
 const PAGE = 2;
 
 type Answer = [status: number, body?: string | Buffer, headers?: Record<string, string>];
@@ -21,7 +22,9 @@ function isSigned({ headers }: IncomingMessage, query: URLSearchParams): boolean
     '$1-$2-$3T$4:$5:$6Z',
   );
   const isExpired = Date.parse(from) + Number(query.get('X-Amz-Expires')) * 1_000 < Date.now();
-  return !isExpired && keyId === credentials.accessKeyId && service.join('/') === `${region}/s3/aws4_request`;
+  return (
+    !isExpired && keyId === variables.AWS_ACCESS_KEY_ID && service.join('/') === `${region}/s3/aws4_request`
+  );
 }
 
 /** The part of S3 that the service uses, in memory. A page of a list has two objects. */
@@ -102,8 +105,7 @@ export async function startS3() {
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     bucket,
-    region,
-    credentials,
+    variables,
     openUploads: async () => [...uploads.keys()],
     close: async () => {
       server.closeAllConnections();
