@@ -246,6 +246,8 @@ async function genericPlans(on: pg.Client): Promise<[name: string, nodes: Node[]
   const plans: [string, Node[]][] = [];
   await on.query('set plan_cache_mode = force_generic_plan');
   for (const { name, text, params } of allStatements()) {
+    // Files that ran before in this process have statements too.
+    if (name.startsWith('test.')) continue;
     await on.query(`prepare registered as ${text}`);
     const values = params.length > 0 ? `(${params.map(() => 'null')})` : '';
     const { rows } = await on.query(`explain (format json) execute registered${values}`);
