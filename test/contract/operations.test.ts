@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DOCUMENTED, operationOf, SCHEMAS } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import {
@@ -18,7 +18,7 @@ import {
   type World,
   WRITTEN_ONCE,
 } from '../support/operations.ts';
-import { conversation, type Fields, message } from '../support/records.ts';
+import { conversation, message } from '../support/records.ts';
 import { routesOf } from '../support/router.ts';
 import { type Kinds, madeOf } from '../support/values.ts';
 
@@ -72,25 +72,19 @@ const filtered = Object.entries(lists).filter(
   ([, list]) => 'record' in list || Object.keys({ ...list.filters, ...list.searched }).length > 0,
 );
 
-describe.each(filtered)('the filters of %s', (name, list) => {
-  type Found = Awaited<ReturnType<typeof filterValues>>;
-  let here: World;
-  let filters: Found;
-  let same: Fields;
+describe.each(filtered)('the filters of %s', async (name, list) => {
+  const here = await world();
+  const filters = await filterValues(here.agency, list);
+  const [text] = Object.keys(list.searched);
+  if (text !== undefined)
+    filters.push({ name: 'query', field: text, written: ['Patagonia', 'Quito'], sent: 'patagonia' });
+  const same = Object.fromEntries(filters.map(({ field, written }) => [field, written[0]]));
   /** Ids: of a record that every filter finds, and for each filter of a record that differs in its field alone. */
   const ids = new Map<string, string>();
-  beforeAll(async () => {
-    here = await world();
-    const [text] = Object.keys(list.searched);
-    filters = await filterValues(here.agency, list);
-    if (text !== undefined)
-      filters.push({ name: 'query', field: text, written: ['Patagonia', 'Quito'], sent: 'patagonia' });
-    same = Object.fromEntries(filters.map(({ field, written }) => [field, written[0]]));
-    for (const { name: differs, field, written } of [{ name: '', field: '', written: [] }, ...filters]) {
-      const { id } = await list.make(here.agency, { ...same, ...(field && { [field]: written[1] }) });
-      ids.set(differs, id);
-    }
-  });
+  for (const { name: differs, field, written } of [{ name: '', field: '', written: [] }, ...filters]) {
+    const { id } = await list.make(here.agency, { ...same, ...(field && { [field]: written[1] }) });
+    ids.set(differs, id);
+  }
 
   const ask = async (query: Record<string, string>) => {
     const { body } = await readList(here, name, String(new URLSearchParams(query)));
