@@ -47,7 +47,7 @@ export async function claimOrganizations(db: Queries): Promise<ClaimedOrganizati
   return claimed.map(({ body }) => parseJson(body));
 }
 
-/** Rows go before those that they refer to. Triggers and cascades delete derived data with them. */
+/** Rows go before those that they refer to. Triggers and cascades delete derived data with them, and change the counts, which go last. */
 const tables = [
   whatsappMessages,
   channelMessages,
@@ -61,6 +61,7 @@ const tables = [
   teamMembers,
   idempotencyKeys,
   apiKeys,
+  liveCounts,
 ];
 
 /** A thread that another one continues cannot be deleted before it. */
@@ -100,11 +101,6 @@ export async function* deleteRows(
     }
 }
 
-const removeCountsStatement = unprepared(
-  'organizations.purge_live_counts',
-  ($: Params<{ organizationId: string }>) => qb.delete(liveCounts).where(ofOrganization(liveCounts, $)),
-);
-
 const saveTombstoneStatement = unprepared('organizations.save_tombstone', ($: Params<ClaimedOrganization>) =>
   qb.insert(purgedOrganizations).values({ id: $.id, closedAt: $.closedAt }).onConflictDoNothing(),
 );
@@ -116,7 +112,6 @@ const removeStatement = unprepared('organizations.remove', ($: Params<{ id: stri
 /** Deletes the organization and records its id. Fails if it still has rows. */
 export async function removeOrganization(db: Queries, organization: ClaimedOrganization): Promise<void> {
   await db.transaction(async ({ write }) => {
-    await write(removeCountsStatement, { organizationId: organization.id });
     await write(saveTombstoneStatement, organization);
     await write(removeStatement, organization);
   });
