@@ -32,6 +32,15 @@ const fileStorage = () =>
 
 const httpUrl = () => z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
+const proxy = z.union([
+  z.ipv4(),
+  z.ipv6(),
+  z.cidrv4(),
+  z.cidrv6(),
+  z.literal(['loopback', 'linklocal', 'uniquelocal']),
+]);
+const isProxy = (text: string): boolean => proxy.safeParse(text.trim()).success;
+
 export const Environment = z.object({
   HOST: z.string().default('0.0.0.0').describe('IP address or host name that the API listens on.'),
   PORT: integerFrom(0, 65_535).default(3000).describe('Port of the API; 0: a free one.'),
@@ -87,9 +96,11 @@ export const Environment = z.object({
     .describe('Minimum level of log lines.'),
   TRUST_PROXY: z
     .string()
-    .transform((value): boolean | string =>
-      value === 'true' || value === 'false' ? value === 'true' : value,
+    .refine(
+      (value) => /^(true|false)$/.test(value) || value.split(',').every(isProxy),
+      'must be true, false, or addresses and networks, separated by commas',
     )
+    .transform((value) => (/^(true|false)$/.test(value) ? value === 'true' : value))
     .default(false)
     .describe('Trusts `X-Forwarded-…` headers: `true`, `false`, or addresses and networks of proxies.'),
   DASHBOARD_HOST: z

@@ -206,6 +206,7 @@ const INVALID: [name: string, ...values: string[]][] = [
   ['PUBLIC_URL', 'ftp://x'],
   ['REDIS_URL', 'http://x'],
   ['FILE_STORAGE', 's3://'],
+  ['TRUST_PROXY', '10.0.0.1, 10.0.0.0/33'],
   ['MCP', 'all'],
   ['LOG_LEVEL', 'all'],
 ];

@@ -94,14 +94,20 @@ function hasShortYear(timestamp: string): boolean {
 export const dateTime = () =>
   z.iso.datetime({ precision: 3 }).meta({ examples: ['2026-11-21T08:25:00.123Z'] });
 
+/** ISO 8601 also has `2026-11-21t08:25z` and, as Meta's Graph API writes them, offsets like `+0000`. */
+const inOneForm = (sent: string): string =>
+  sent
+    .toUpperCase()
+    .replace(/([+-]\d\d)(\d\d)$/, '$1:$2')
+    .replace(/(T\d\d:\d\d)(?=[Z+-])/, '$1:00');
+
 const TIMESTAMP_RULE = 'must be an ISO 8601 date-time with an offset, such as 2026-11-21T08:25:00Z';
 
 export const timestamp = () =>
   z
     .string(TIMESTAMP_RULE)
     .max(40, { error: 'must have at most 40 characters', abort: true })
-    // Meta's Graph API writes offsets like `+0000`.
-    .overwrite((sent) => sent.replace(/([+-]\d\d)(\d\d)$/, '$1:$2'))
+    .overwrite(inOneForm)
     .check(z.iso.datetime({ offset: true, error: TIMESTAMP_RULE, abort: true }))
     .refine(hasShortYear, { error: 'must be between the years 1 and 9999', abort: true })
     .overwrite((sent) => new Date(sent).toISOString())

@@ -67,6 +67,11 @@ export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
     const tools = toolsOf(api).filter(({ tool }) => canWrite || needs(tool.name).access === 'read');
     return { sdk, tools, serverInfo: { name: api.info.title, version: api.info.version } };
   });
+  // After the start, so that no request waits for it. Not the pages: they take 40 MiB, and few ask for one.
+  mcp.addHook('onListen', (done) => {
+    load().catch(() => undefined);
+    done();
+  });
 
   async function call(request: FastifyRequest, one: OperationTool, given: object) {
     const { headers, ...sent } = one.toRequest({ ...given });
