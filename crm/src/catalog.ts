@@ -7,7 +7,7 @@ import type { Context } from './context.ts';
 /** The active products that have a code. */
 export async function productsByCode(context: Context): Promise<Map<string, CatalogProduct[]>> {
   const byCode = new Map<string, CatalogProduct[]>();
-  for (const product of await context.crm.products.snapshot({}, { signal: context.cancel })) {
+  for (const product of await context.crm.products.snapshot({}, { signal: context.stop })) {
     const code = product.externalReferenceCode;
     if (code !== null) byCode.set(code, [...(byCode.get(code) ?? []), product]);
   }

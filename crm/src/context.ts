@@ -12,10 +12,8 @@ export type Context = {
   output: NodeJS.WriteStream;
   errors: Output;
   input: NodeJS.ReadStream;
-  /** Stops the work; requests under way are finished. */
+  /** Stops the work, and cancels requests under way. */
   stop: AbortSignal;
-  /** Cancels requests under way, too. */
-  cancel: AbortSignal;
 };
 
 /** The command cannot go on; its message is shown without a stack. */
@@ -32,9 +30,8 @@ const MAX_RETRY_MS = 3_600_000;
 
 export function connect(
   options: { url: string; key: string | undefined; retries: number },
-  signals: { stop: AbortController; cancel: AbortController },
+  stop: AbortController,
 ): Context {
-  const { stop, cancel } = signals;
   let isReached = false;
   /** Nothing is retried at an address that has never responded. A connection that was cut has reached a server. */
   async function reach(...request: Parameters<typeof fetch>): Promise<Response> {
@@ -45,11 +42,8 @@ export function connect(
     } catch (error) {
       const cause = (error as Error).cause as { code?: string; message?: string } | undefined;
       if (!isReached && cause && !['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(String(cause.code))) {
-        const reason = new CommandError(
-          `${options.url} cannot be reached (${cause.message || cause.code}). Set the address of the service with --url or CRM_URL.`,
-        );
-        stop.abort(reason);
-        cancel.abort(reason);
+        const message = `${options.url} cannot be reached (${cause.message || cause.code}). Set the address of the service with --url or CRM_URL.`;
+        stop.abort(new CommandError(message));
       }
       throw error;
     }
@@ -71,7 +65,7 @@ export function connect(
   }
   const isOffline = options.key === undefined;
   const { stdout: output, stderr: errors, stdin: input } = process;
-  return { crm, isOffline, onRetry, output, errors, input, stop: stop.signal, cancel: cancel.signal };
+  return { crm, isOffline, onRetry, output, errors, input, stop: stop.signal };
 }
 
 export const isOnTerminal = ({ input, errors }: Context): boolean => Boolean(input.isTTY && errors.isTTY);

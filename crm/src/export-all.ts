@@ -188,7 +188,7 @@ async function settleEach(
 type Place = { folder: string; state: State; save: () => Promise<void> };
 
 /** All messages of the conversation, oldest first. */
-async function transcriptOf({ crm, cancel: signal }: Context, conversationId: string): Promise<Outcome> {
+async function transcriptOf({ crm, stop: signal }: Context, conversationId: string): Promise<Outcome> {
   const messages: ConversationMessage[] = [];
   for await (const message of crm.conversations.messages(conversationId, { signal })) messages.push(message);
   const line = `${JSON.stringify({ conversationId, messages: messages.reverse() })}\n`;
@@ -239,7 +239,7 @@ const isOfNetwork = (error: unknown): boolean =>
 
 /** The files of the quote. A link lives for minutes: each retry takes a new one. */
 async function filesOf(context: Context, folder: string, quoteId: string): Promise<Outcome> {
-  const { crm, cancel: signal, errors } = context;
+  const { crm, stop: signal, errors } = context;
   const counts: Record<string, number> = {};
   const add = (kind: string, count = 1) => {
     counts[kind] = (counts[kind] ?? 0) + count;

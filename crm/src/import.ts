@@ -46,6 +46,14 @@ const SHOWN = 5;
 const keyOf = (resource: Importable, number: number, body: Body): string =>
   `import-${hash('sha256', JSON.stringify([resource, number, body])).slice(0, 40)}`;
 
+/** Options that --resume takes from the first run. */
+const REPEATED = {
+  '--map': 'map',
+  '--update': 'update',
+  '--country': 'country',
+  '--on-bad-contact': 'onBadContact',
+} as const;
+
 async function resumable(source: Source, resource: Importable, options: ImportOptions) {
   const state =
     options.restart || options.dryRun ? undefined : await readJson<ImportState>(statePath(source.path));
@@ -61,12 +69,12 @@ async function resumable(source: Source, resource: Importable, options: ImportOp
     );
   if (state.resource !== resource || state.fingerprint !== source.fingerprint)
     throw new CommandError(`${source.path} has changed since its import began: use --restart to start over.`);
-  if (options.map.length > 0 && options.map.join('\n') !== state.maps.join('\n'))
-    throw new CommandError('The import began with another --map: use --restart to start over.');
-  const asked = { '--update': 'update', '--country': 'country', '--on-bad-contact': 'onBadContact' } as const;
-  for (const [option, name] of Object.entries(asked))
-    if (options[name] !== undefined && options[name] !== state[name])
+  for (const [option, name] of Object.entries(REPEATED)) {
+    // Without --map, its list is empty.
+    const asked = String(options[name] ?? '');
+    if (asked !== '' && asked !== String(state[name]))
       throw new CommandError(`The import began with another ${option}: use --restart to start over.`);
+  }
   return state;
 }
 
@@ -139,15 +147,15 @@ export async function importFile(
   path: string,
   options: ImportOptions,
 ): Promise<number> {
-  const { crm, errors, output, stop, cancel: signal, onRetry, isOffline } = context;
+  const { crm, errors, output, stop: signal, onRetry, isOffline } = context;
   if (options.update && resource !== 'customers')
     throw new CommandError('--update is for customers; crm sync products updates products.');
   const source = await inspect(path, { delimiter: options.delimiter });
   const state = await resumable(source, resource, options);
   if (state) source.delimiter = state.delimiter;
-  const { update, country, onBadContact = 'skip' } = state ?? options;
+  const { map, update, country, onBadContact = 'skip' } = state ?? options;
   const table = await openTable(context, source, resource, {
-    map: options.map,
+    map,
     columns: state?.columns,
     isEdited: update !== undefined,
     country,
@@ -164,12 +172,11 @@ export async function importFile(
   const already = settled;
   const rejections = openRejections(source, header, state?.rejectionBytes);
   const { fingerprint, delimiter } = source;
-  const begun = { resource, fingerprint, delimiter, columns, maps: state?.maps ?? options.map };
-  const asked = { update, country, onBadContact };
+  const begun = { resource, fingerprint, delimiter, columns, map, update, country, onBadContact };
   async function save(): Promise<void> {
     if (options.dryRun) return;
     const done = { rows: settled, counts, rejectionBytes: rejections.size() };
-    await replaceFile(statePath(path), JSON.stringify({ ...begun, ...asked, ...done } satisfies ImportState));
+    await replaceFile(statePath(path), JSON.stringify({ ...begun, ...done } satisfies ImportState));
   }
   await save();
 
@@ -222,10 +229,6 @@ export async function importFile(
 
   const progress = startProgress(errors, 'rows', already);
   onRetry.report = progress.held;
-  const shown = () => {
-    const { 'would be sent': sent, ...others } = counts;
-    return { [`${resource} would be sent`]: sent, ...others };
-  };
   let savedAt = 0;
   try {
     const items = remaining();
@@ -233,7 +236,7 @@ export async function importFile(
     await inOrder<Item, Outcome>(isCompared ? withCustomers(crm, items, identify, signal) : items, {
       work,
       concurrency: options.concurrency,
-      signal: stop,
+      signal,
       settle: async ({ row }, outcome) => {
         settled += 1;
         if ('rejection' in outcome) {
@@ -251,13 +254,13 @@ export async function importFile(
             await rejections.add(row, rejection);
           }
         }
-        progress.update({ done: row.line, total: source.lines, rows: settled, counts: shown() });
+        progress.update({ done: row.line, total: source.lines, rows: settled, counts });
         if (Date.now() - savedAt < SAVE_EVERY_MS) return;
         await save();
         savedAt = Date.now();
       },
     });
-    if (stop.aborted) throw stop.reason;
+    signal.throwIfAborted();
   } catch (error) {
     await save();
     progress.end('Stopped');
@@ -268,7 +271,7 @@ export async function importFile(
     await rejections.close();
   }
   if (!check) await removeState(path);
-  progress.end(check ? 'Dry run' : 'Done', check !== undefined);
+  progress.end(check ? 'Dry run' : 'Done');
   if (counts['not compared'] > 0)
     errors.write(
       'Without a key (CRM_API_KEY), the rows of an export are not compared with their customers.\n',

@@ -7,7 +7,7 @@ type Options<Item, Outcome> = {
   concurrency: number;
   /** How many items may wait for a slow one before them, at least `concurrency`. */
   window?: number;
-  /** Takes no further items; those under way are finished. */
+  /** Takes no further items. */
   signal?: AbortSignal;
 };
 

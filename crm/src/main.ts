@@ -14,23 +14,16 @@ import { type SyncOptions, syncProducts } from './sync.ts';
 
 /** Some rows were rejected, or files not downloaded; the rest is done. */
 const SOME_REJECTED = 2;
-/** After Ctrl-C, requests under way have this many milliseconds to finish. */
-const GRACE_MS = 5_000;
 const INTERRUPTED = 130;
 
 const stop = new AbortController();
-const cancel = new AbortController();
 process.on('SIGINT', interrupt);
 process.on('SIGTERM', interrupt);
 
-/** The first call lets requests under way finish, the second cancels them, the third ends the process. */
+/** The first call cancels the requests under way, which a later run repeats without harm; the second ends the process. */
 function interrupt(): void {
-  if (cancel.signal.aborted) process.exit(INTERRUPTED);
-  const end = () => cancel.abort(new CommandError('Stopped.', INTERRUPTED));
-  if (stop.signal.aborted) end();
-  else process.stderr.write('\nStopping. Press Ctrl-C again to stop at once.\n');
+  if (stop.signal.aborted) process.exit(INTERRUPTED);
   stop.abort(new CommandError('Stopped.', INTERRUPTED));
-  setTimeout(end, GRACE_MS).unref();
 }
 
 const collect = (value: string, earlier: string[]): string[] => [...earlier, value];
@@ -95,7 +88,7 @@ function countryOf(text: string): CountryCode {
 function context({ mayBeOffline = false } = {}): Context {
   const { url, retries, key } = program.opts<{ url: string; retries: number; key?: string }>();
   if (!key && !mayBeOffline) throw new CommandError('No API key. Set CRM_API_KEY, or use --key.');
-  return connect({ url, key: key || undefined, retries }, { stop, cancel });
+  return connect({ url, key: key || undefined, retries }, stop);
 }
 
 function end(rejected: number): void {

@@ -42,8 +42,6 @@ export const changeLines = (name: string, changes: object, old?: object): string
 export function startProgress(output: Output, unit: string, from = 0) {
   const start = Date.now();
   let state: ProgressState = { done: 0, total: 0, rows: 0, counts: {} };
-  let heldUntil = 0;
-  let held = 0;
   let note = '';
   let notedUntil = 0;
 
@@ -86,28 +84,17 @@ export function startProgress(output: Output, unit: string, from = 0) {
     },
     /** A request waits for so many milliseconds until it is retried. */
     held: ({ error, wait }: Pick<Retry, 'error' | 'wait'>): void => {
-      const [now, until] = [Date.now(), Date.now() + wait];
       const isLimit = error.status === 429;
       note = isLimit ? ', waiting for the rate limit of the key' : `, retrying after ${error.code}`;
-      notedUntil = Math.max(notedUntil, until);
-      if (!isLimit) return;
-      held += Math.max(0, until - Math.max(now, heldUntil));
-      heldUntil = Math.max(heldUntil, until);
+      notedUntil = Math.max(notedUntil, Date.now() + wait);
     },
-    /** Ends the display with a line of the counts; a brief one has no speed. */
-    end: (word: string, isBrief = false): void => {
+    /** Ends the display with a line of the counts. */
+    end: (word: string): void => {
       clearInterval(timer);
       bar?.stop();
-      if (isBrief) {
-        output.write(`${word}: ${counts().slice(2) || 'no rows'}.\n`);
-        return;
-      }
       output.write(
         `${word}: ${thousands(state.rows)} ${unit} in ${duration(seconds())}, ${thousands(rate())}/s${counts()}.\n`,
       );
-      const waited = held - Math.max(0, heldUntil - Date.now());
-      if (waited >= 1_000)
-        output.write(`Of that, ${duration(waited / 1_000)} waiting for the rate limit of the key.\n`);
     },
   };
 }

@@ -54,7 +54,7 @@ function unstorable(value: unknown, pointer = ''): string | undefined {
  * Returns a check of bodies by a schema of the document.
  * @throws Error for a schema with a keyword or format that nothing checks; the check throws a RowError
  */
-export function schemaChecker(schemas: Record<string, object>): (schema: string, body: Body) => void {
+function schemaChecker(): (schema: string, body: Body) => void {
   // The service rejects unknown fields, as the client asks for it.
   const closed = JSON.parse(JSON.stringify(schemas), (_name, value) =>
     value?.properties ? { ...value, additionalProperties: false } : value,
@@ -96,7 +96,7 @@ export function checker(
   { isOnce }: { isOnce: boolean },
 ): (body: Body, line: number, options?: { isUpdate?: boolean }) => void {
   const lines = new Map<string, number>();
-  const checkSchema = schemaChecker(schemas);
+  const checkSchema = schemaChecker();
   return (body, line, { isUpdate = false } = {}) => {
     checkSchema(IMPORTED[resource][isUpdate ? 'updated' : 'created'], body);
     const kind = resource === 'products' ? 'product' : 'customer';

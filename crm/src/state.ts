@@ -14,7 +14,7 @@ export type ImportState = {
   delimiter: string;
   /** Another mapping would create other records, with other idempotency keys. */
   columns: Columns;
-  maps: string[];
+  map: string[];
   /** Rows that are settled, from the first on. */
   rows: number;
   /** How many rows were created, updated, rejected and so on. */

@@ -35,7 +35,7 @@ const rejected = (code: string, message: string): Outcome => ({ rejection: { cod
  * @returns how many rows were rejected
  */
 export async function syncProducts(context: Context, path: string, options: SyncOptions): Promise<number> {
-  const { crm, errors, output, stop, cancel: signal, onRetry } = context;
+  const { crm, errors, output, stop: signal, onRetry } = context;
   const source = await inspect(path, { delimiter: options.delimiter });
   const table = await openTable(context, source, 'products', {
     map: options.map,
@@ -49,7 +49,6 @@ export async function syncProducts(context: Context, path: string, options: Sync
   const byCode = await productsByCode(context);
   const check = checker('products', { isOnce: false });
   const inFile = new Set<string>();
-  const created = new Set<string>();
   const counts = {
     created: 0,
     changed: 0,
@@ -70,16 +69,18 @@ export async function syncProducts(context: Context, path: string, options: Sync
       if (typeof code !== 'string') throw new RowError('externalReferenceCode must be a string');
       if (inFile.has(code)) return rejected('DUPLICATE_CODE', `an earlier row has the same code ${code}`);
       inFile.add(code);
-      const [product, another] = byCode.get(code) ?? [];
-      if (another)
-        return rejected('AMBIGUOUS_CODE', `several products have the code ${code}: archive all but one`);
+      const products = byCode.get(code) ?? [];
+      const [product] = products;
+      if (products.length > 1) {
+        const ids = products.map(({ id }) => id).join(', ');
+        return rejected('AMBIGUOUS_CODE', `products ${ids} have the code ${code}: archive all but one`);
+      }
       if (!product) {
         if (body.title === undefined) return rejected('VALIDATION_FAILED', 'no title');
         body = withoutNulls(writableOf({ ...body, ...(variants !== undefined && { variants }) }, 'products'));
         body = withSafeStatus(body, skipped);
         if (options.dryRun) check(body, row.line);
         else await crm.products.create(body as CatalogProductCreate, { signal });
-        created.add(code);
         return { result: 'created', code, changes: body, skipped };
       }
       if (!hasVariants(product, variants))
@@ -105,7 +106,7 @@ export async function syncProducts(context: Context, path: string, options: Sync
     await inOrder(rows, {
       work,
       concurrency: options.concurrency,
-      signal: stop,
+      signal,
       settle: async (row, outcome) => {
         settled += 1;
         if ('rejection' in outcome) {
@@ -125,7 +126,7 @@ export async function syncProducts(context: Context, path: string, options: Sync
         progress.update({ done: row.line, total: source.lines, rows: settled, counts });
       },
     });
-    if (stop.aborted) throw stop.reason;
+    signal.throwIfAborted();
   } catch (error) {
     progress.end('Stopped');
     const { message, exitCode = 1 } = error as { message: string; exitCode?: number };
@@ -142,7 +143,6 @@ export async function syncProducts(context: Context, path: string, options: Sync
     errors.write(
       `Rejected rows and skipped values, with the reasons: ${rejections.path} (${thousands(named)}).\n`,
     );
-  const twice = options.dryRun || created.size === 0 ? 0 : await reportTwice(context, created);
 
   const gone = [...byCode].filter(([code]) => !inFile.has(code)).flatMap(([, products]) => products);
   if (gone.length > 0) {
@@ -156,19 +156,7 @@ export async function syncProducts(context: Context, path: string, options: Sync
       isEmptyFile: inFile.size === 0,
       unread,
     });
-  return named + twice;
-}
-
-/** Another sync at the same time creates the same products. @returns how many codes have several products now */
-async function reportTwice(context: Context, created: ReadonlySet<string>): Promise<number> {
-  const twice = [...(await productsByCode(context))].filter(
-    ([code, products]) => created.has(code) && products.length > 1,
-  );
-  for (const [code, products] of twice)
-    context.errors.write(
-      `Code ${printable(code)} has ${products.length} products now, because another program created it at the same time: archive all but one of ${products.map(({ id }) => id).join(', ')}.\n`,
-    );
-  return twice.length;
+  return named;
 }
 
 /** A new product has nothing to clear. */
@@ -180,7 +168,7 @@ async function archiveMissing(
   gone: readonly CatalogProduct[],
   { isSure, isEmptyFile, unread }: { isSure: boolean; isEmptyFile: boolean; unread: number },
 ): Promise<void> {
-  const { crm, errors, stop, cancel: signal } = context;
+  const { crm, errors, stop: signal } = context;
   if (isEmptyFile)
     throw new CommandError('Nothing was archived: no row of the file has the code of a product.');
   if (unread > 0)
@@ -193,7 +181,6 @@ async function archiveMissing(
     return;
   }
   for (const { id } of gone) {
-    stop.throwIfAborted();
     await crm.products.archive(id, { signal }).catch((error: unknown) => {
       // Somebody else, or a first attempt whose response was lost, has archived it.
       if (!(error instanceof CrmError && error.is('CATALOG_PRODUCT_NOT_FOUND'))) throw error;

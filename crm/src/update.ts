@@ -55,9 +55,8 @@ export async function createOrUpdate(
   options: { mode: UpdateMode | undefined; idempotencyKey: string; signal: AbortSignal },
 ): Promise<Sent> {
   const { mode, idempotencyKey, signal } = options;
-  let wasLost = false;
   for (let tries = 1; ; tries += 1) {
-    let sent: Sent = { result: wasLost ? 'updated' : 'unchanged' };
+    let sent: Sent = { result: 'unchanged' };
     let holder: string | undefined;
     try {
       sent = sentOf(await crm.customers.create(body, { idempotencyKey, signal }));
@@ -78,8 +77,6 @@ export async function createOrUpdate(
       // Archived since, which the caller reports, or a key that only creates.
       if (sent.replayed && [403, 404].includes(failure.status)) return sent;
       if (![404, 412].includes(failure.status) || tries === MAX_TRIES) throw failure;
-      // An earlier attempt may have updated the customer, and its response was lost.
-      wasLost = failure.attempts > 1;
     }
   }
 }

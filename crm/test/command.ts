@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -40,14 +41,20 @@ export function useFolder(): (name: string) => string {
   return (name) => join(folder, name);
 }
 
-/** A service and a folder for the tests of one file; `at` is the command's access to an agency. */
+/**
+ * A service and a folder for the tests of one file. `at` is the command's access to an agency; `begin` makes a new agency and a file,
+ * for which `run` runs a command such as `import customers`.
+ */
 export async function useCrm() {
   const service = await useService();
   const { origin } = await listen(service);
-  return {
-    service,
-    file: useFolder(),
-    origin,
-    at: ({ key }: Pick<Agency, 'key'>, url = origin) => ({ url, key }),
-  };
+  const file = useFolder();
+  const at = ({ key }: Pick<Agency, 'key'>, url = origin) => ({ url, key });
+  async function begin(command: string, name: string, text: string) {
+    const [agency, path] = [await service.agency(), file(name)];
+    await writeFile(path, text);
+    const run = (...args: string[]) => crm([...command.split(' '), path, ...args], at(agency));
+    return { agency, path, run };
+  }
+  return { service, file, origin, at, begin };
 }

@@ -3,12 +3,13 @@ import { readFile, writeFile } from 'node:fs/promises';
 import fastify from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LISTS } from '../../test/support/operations.ts';
+import { product } from '../../test/support/records.ts';
 import { listen } from '../../test/support/socket.ts';
 import { exportable } from '../src/export.ts';
 import { inspect, openRows } from '../src/source.ts';
 import { crm, useCrm } from './command.ts';
 
-const { service, file, at } = await useCrm();
+const { service, file, at, begin } = await useCrm();
 
 describe('crm export', () => {
   test('writes every list, each field in a column', async () => {
@@ -33,8 +34,7 @@ describe('crm export', () => {
 
   test('filters, and rejects an unknown filter before it writes anything', async () => {
     const agency = await service.agency();
-    for (const status of ['active', 'draft'])
-      await agency.post('/v1/catalog/products', { title: status, status });
+    for (const status of ['active', 'draft']) await product(agency, { title: status, status });
     const { stdout } = await crm(
       ['export', 'products', '--filter', 'status=draft', '--format', 'ndjson'],
       at(agency),
@@ -91,27 +91,25 @@ describe('crm sync products', () => {
     ',Sin código,1,,',
   ];
 
-  async function catalog() {
-    const agency = await service.agency();
-    const create = async (code: string | null, title: string, fields: object = {}) =>
-      (await agency.post('/v1/catalog/products', { externalReferenceCode: code, title, ...fields })).body;
+  async function catalog(text = CATALOG.join('\n')) {
+    const { agency, path, run } = await begin('sync products', 'catalog.csv', text);
+    const create = (externalReferenceCode: string | null, title: string, fields: object = {}) =>
+      product(agency, { externalReferenceCode, title, ...fields });
     const old = await create('OLD-1', 'Vieja', { fromPrice: 200, operator: 'Sur', currency: 'USD' });
     const same = await create('SAME-1', 'Igual', { fromPrice: 300 });
     const gone = await create('GONE-1', 'Retirada');
     await create(null, 'Sin código nuestro');
-    await writeFile(file('catalog.csv'), CATALOG.join('\n'));
-    const sync = (...args: string[]) => crm(['sync', 'products', file('catalog.csv'), ...args], at(agency));
     const titles = async () =>
       (await agency.get('/v1/catalog/products')).body.data
         .map(({ title }: { title: string }) => title)
         .sort();
-    return { agency, old, same, gone, sync, titles };
+    return { agency, path, run, old, same, gone, titles };
   }
 
   test('creates and changes products, lists those that the file does not have, and archives them only with --yes', async () => {
-    const { agency, old, same, gone, sync, titles } = await catalog();
+    const { agency, old, same, gone, run, titles } = await catalog();
     const before = (await agency.get('/v1/catalog/products')).body;
-    const trial = await sync('--dry-run', '--archive-missing', '--yes');
+    const trial = await run('--dry-run', '--archive-missing', '--yes');
     expect(trial.stdout.split('\n').slice(0, 7)).toEqual([
       'NEW-1\texternalReferenceCode\t\t"NEW-1"',
       'NEW-1\ttitle\t\t"Nueva"',
@@ -125,7 +123,7 @@ describe('crm sync products', () => {
     expect(trial.stdout).toContain(gone.id);
     expect((await agency.get('/v1/catalog/products')).body).toEqual(before);
 
-    const { code, stdout, stderr } = await sync('--archive-missing');
+    const { code, stdout, stderr } = await run('--archive-missing');
     expect(code).toBe(2);
     expect(stderr).toMatch(/\/s, 1 created, 1 changed, 1 unchanged, 1 left alone, 1 rejected\./);
     expect(stderr).toContain('1 rows without a code were left alone.');
@@ -138,47 +136,49 @@ describe('crm sync products', () => {
     const rejected = await readFile(file('catalog.rejected.csv'), 'utf8');
     expect(rejected).toContain('5,DUPLICATE_CODE,an earlier row has the same code OLD-1,,OLD-1,Repetida');
 
-    const again = await sync('--archive-missing', '--yes');
+    const again = await run('--archive-missing', '--yes');
     expect(again.stderr).toMatch(/Done: 5 rows in .*\/s, 3 unchanged, 1 left alone, 1 rejected\./);
     expect(again.stderr).toContain('1 products were archived');
     expect(await titles()).toEqual(['Igual', 'Nueva', 'Sin código nuestro', 'Vieja']);
   });
 
   test('rejects a row that changes a variant or the number of variants', async () => {
-    const agency = await service.agency();
+    const { agency, path, run } = await begin('sync products', 'variants.ndjson', '');
     const variants = [{ label: 'Alta', fromPrice: 1, includes: ['Hotel'] }];
     const fields = { externalReferenceCode: 'PAT-08', title: 'Patagonia', variants };
-    const product = (await agency.post('/v1/catalog/products', fields)).body;
-    const rows = [
-      product,
-      fields,
-      ...[[{ label: 'Alta', fromPrice: 2 }], []].map((variants) => ({ ...fields, variants })),
-    ];
-    for (const [index, row] of rows.entries()) {
-      await writeFile(
-        file('variants.ndjson'),
-        JSON.stringify({ ...row, title: index < 2 ? 'Patagonia' : 'Norte' }),
-      );
-      const { stderr } = await crm(['sync', 'products', file('variants.ndjson')], at(agency));
-      expect(stderr).toContain(index < 2 ? '1 unchanged.' : '1 rejected');
+    const patagonia = await product(agency, fields);
+    const changed = [[{ label: 'Alta', fromPrice: 2 }], []];
+    for (const [row, said] of [
+      [patagonia, '1 unchanged.'],
+      [fields, '1 unchanged.'],
+      ...changed.map((variants) => [{ ...fields, title: 'Norte', variants }, '1 rejected'] as const),
+    ] as const) {
+      await writeFile(path, JSON.stringify(row));
+      expect((await run()).stderr).toContain(said);
     }
     expect(await readFile(file('variants.rejected.ndjson'), 'utf8')).toContain(
       '"code":"VARIANTS_DIFFER","message":"variants are changed in the dashboard"',
     );
-    expect((await agency.get(`/v1/catalog/products/${product.id}`)).body).toEqual(product);
+    expect((await agency.get(`/v1/catalog/products/${patagonia.id}`)).body).toEqual(patagonia);
   });
 
-  test('rejects the row of a product that was archived meanwhile', async () => {
+  test('rejects the row of a product that was archived meanwhile, and of a code that several products have', async () => {
     const app = fastify();
-    const data = [{ id: 'a', externalReferenceCode: 'OLD-1', variants: [] }];
-    app.get('*', async () => ({ data, pagination: { limit: 100, offset: 0, total: 1 } }));
+    const data = ['OLD-1', 'TWICE', 'TWICE'].map((externalReferenceCode, id) => ({
+      id: `id-${id}`,
+      externalReferenceCode,
+      variants: [],
+    }));
+    app.get('*', async () => ({ data, pagination: { limit: 100, offset: 0, total: 3 } }));
     const error = { code: 'CATALOG_PRODUCT_NOT_FOUND', message: 'no' };
     app.patch('*', (_request, reply) => reply.code(404).send({ error }));
     const { origin } = await listen({ app });
     onTestFinished(() => app.close());
-    await writeFile(file('catalog.csv'), 'externalReferenceCode,title\nOLD-1,Vieja\n');
+    await writeFile(file('catalog.csv'), 'externalReferenceCode,title\nOLD-1,Vieja\nTWICE,Dos\n');
     const { stderr } = await crm(['sync', 'products', file('catalog.csv')], { url: origin, key: 'key' });
-    expect(stderr).toContain(', 1 rejected.');
+    expect(stderr).toContain(', 2 rejected.');
+    const rejected = await readFile(file('catalog.rejected.csv'), 'utf8');
+    expect(rejected).toContain('"products id-1, id-2 have the code TWICE: archive all but one"');
   });
 
   test('archives nothing when a code is no text', async () => {
@@ -191,19 +191,16 @@ describe('crm sync products', () => {
   });
 
   test('clears fields whose cells are empty, and archives nothing for a file without products', async () => {
-    const { agency, old, sync, titles } = await catalog();
-    await writeFile(
-      file('catalog.csv'),
-      'externalReferenceCode,title,fromPrice,includes,operator\nOLD-1,Vieja,,,\n',
-    );
-    expect((await sync()).stderr).toContain('1 changed');
+    const text = 'externalReferenceCode,title,fromPrice,includes,operator\nOLD-1,Vieja,,,\n';
+    const { agency, path, old, run, titles } = await catalog(text);
+    expect((await run()).stderr).toContain('1 changed');
     const cleared = (await agency.get(`/v1/catalog/products/${old.id}`)).body;
     expect(cleared).toMatchObject({ fromPrice: null, includes: [], operator: null, currency: 'USD' });
-    expect((await sync()).stderr).toContain('1 unchanged');
+    expect((await run()).stderr).toContain('1 unchanged');
 
     const before = await titles();
-    await writeFile(file('catalog.csv'), 'externalReferenceCode,title\n');
-    const { code, stderr } = await sync('--archive-missing', '--yes');
+    await writeFile(path, 'externalReferenceCode,title\n');
+    const { code, stderr } = await run('--archive-missing', '--yes');
     expect(code).toBe(1);
     expect(stderr).toContain('no row of the file has the code of a product');
     expect(await titles()).toEqual(before);

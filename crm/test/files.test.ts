@@ -1,14 +1,14 @@
-import { copyFile, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { customer } from '../../test/support/records.ts';
+import { contact, customer, product } from '../../test/support/records.ts';
 import type { Body } from '../src/columns.ts';
 import { crm, useCrm } from './command.ts';
 import { contactsOf, readFileAs, textReader } from './reading.ts';
 
 /** Files as people have them, and what a clerk reads about them. The files of `fixtures/` are made up. */
 
-const { service, file, at } = await useCrm();
+const { service, file, at, begin } = await useCrm();
 const read = textReader(file);
 const readCatalog = (text: string) => read(text, { resource: 'products' });
 
@@ -134,9 +134,7 @@ describe('a table of people', () => {
   });
 
   test('with guessed columns stops where nobody is asked, and says how to confirm them', async () => {
-    const agency = await service.agency();
-    await writeFile(file('guessed.csv'), 'Nombre,Correo\nAna,ana@example.com\n');
-    const run = (...args: string[]) => crm(['import', 'customers', file('guessed.csv'), ...args], at(agency));
+    const { run } = await begin('import customers', 'guessed.csv', 'Nombre,Correo\nAna,ana@example.com\n');
     const stderr = expect.stringMatching(
       /"Nombre" as firstName, "Correo" as contacts\.email.*--yes, or --map/,
     );
@@ -205,14 +203,10 @@ Sin teléfono,max@example.com
   });
 
   test('gives a contact of several rows to the first of them', async () => {
-    const agency = await service.agency();
-    const rows = Array.from({ length: 40 }, (_, index) => `Ana ${index},ana${index % 4}@example.com`);
-    await writeFile(file('same.csv'), `firstName,email\n${rows.join('\n')}\n`);
-    const { stderr } = await crm(
-      ['import', 'customers', file('same.csv'), '--concurrency', '16'],
-      at(agency),
-    );
-    expect(stderr).toMatch(/4 created, 36 rejected/);
+    const rows = Array.from({ length: 40 }, (_, index) => `Ana ${index},ana${index % 4}@example.com\n`);
+    const text = `firstName,email\n${rows.join('')}`;
+    const { agency, run } = await begin('import customers', 'same.csv', text);
+    expect((await run('--concurrency', '16')).stderr).toMatch(/4 created, 36 rejected/);
     const { data } = (await agency.get('/v1/customers')).body;
     expect(namesOf(data).sort()).toEqual(['Ana 0', 'Ana 1', 'Ana 2', 'Ana 3']);
   });
@@ -272,7 +266,7 @@ describe('a catalog', () => {
       const fields = { title: 'Trip', externalReferenceCode, fromPrice, validFrom: '2027-03-01' };
       await from.post('/v1/catalog/products', fields);
     }
-    await customer(from, { contacts: [{ identifierType: 'whatsapp', identifierValue: '+51987654321' }] });
+    await customer(from, { contacts: [contact('whatsapp', '+51987654321')] });
     for (const delimiter of [',', ';']) {
       const [products, people] = [file('own.csv'), file('people.csv')];
       await crm(['export', 'products', '--delimiter', delimiter, '-o', products], at(from));
@@ -287,12 +281,9 @@ describe('a catalog', () => {
   });
 
   test('creates no code twice, whether an earlier row or another product has it, and equal rows without a code once each', async () => {
-    const agency = await service.agency();
-    const old = { title: 'Old', externalReferenceCode: 'B' };
-    const { id } = (await agency.post('/v1/catalog/products', old)).body;
-    const path = file('codes.csv');
-    await writeFile(path, 'externalReferenceCode,title\nA,New\nA,Newer\nB,Changed\nB,Old\n,Same\n,Same\n');
-    const run = () => crm(['import', 'products', path], at(agency));
+    const rows = 'externalReferenceCode,title\nA,New\nA,Newer\nB,Changed\nB,Old\n,Same\n,Same\n';
+    const { agency, run } = await begin('import products', 'codes.csv', rows);
+    const { id } = await product(agency, { title: 'Old', externalReferenceCode: 'B' });
     expect((await run()).stderr).toMatch(/3 created, 3 rejected\.\n2 rows have no code: another import can/);
     const rejected = await readFile(file('codes.rejected.csv'), 'utf8');
     expect(rejected).toMatch(/^3,DUPLICATE_CODE,.*is also in line 2: ""A""/m);
@@ -347,7 +338,7 @@ describe('a catalog', () => {
 describe('a file that is no table is rejected in words:', () => {
   const latin1 = (text: string) => Buffer.from(`nombre,email\n${text},jose@example.com\n`, 'latin1');
   const HEAD = 'Nombre,whatsapp,Notas';
-  const open = (line: number) => `the row that begins in line ${line} has a quote that is never closed`;
+  const OPEN = 'the row that begins in line 2 has a quote that is never closed';
 
   test.each<[string, string | Buffer, string]>([
     ['a vCard', 'BEGIN:VCARD\nFN:Ana\nEND:VCARD\n', 'is a vCard'],
@@ -374,12 +365,12 @@ describe('a file that is no table is rejected in words:', () => {
     [
       'a quote in the last column',
       `${HEAD}\nAna,+51987654301,"Cusco\nEva,+51987654302,\nLuz,+51987654303,5" TV\n`,
-      open(2),
+      OPEN,
     ],
     [
       'quotes in a file with semicolons',
       `Nombre;whatsapp;Notas\n"Ana;+51987654301;x\nEva;+51987654302;"y\nLuz;+51987654303;z"\n`,
-      open(2),
+      OPEN,
     ],
   ])('%s', async (_what, text, message) => {
     await expect(read(text)).rejects.toThrow(message);

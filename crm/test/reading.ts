@@ -25,9 +25,8 @@ export async function readFileAs(path: string, options: Options = {}) {
   const { resource = 'customers', map = [], country, skips = true } = options;
   let said = '';
   const errors = { write: (text: string) => (said += text) } as unknown as Context['errors'];
-  const signals = { stop: new AbortController(), cancel: new AbortController() };
   const access = { url: 'http://localhost', key: undefined, retries: 0 };
-  const context: Context = { ...connect(access, signals), errors };
+  const context: Context = { ...connect(access, new AbortController()), errors };
   const table = await openTable(context, await inspect(path), resource, {
     map,
     ...(country !== undefined && { country }),

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
+import { product } from '../../test/support/records.ts';
 import type { Agency } from '../../test/support/service.ts';
 import { replaceFile, statePath } from '../src/state.ts';
 import { crm, startCrm, useCrm } from './command.ts';
 
-const { service, file, origin, at } = await useCrm();
+const { file, origin, at, begin } = await useCrm();
 
 const namesOf = async (agency: Agency): Promise<string[]> =>
   (await agency.get('/v1/customers?limit=100')).body.data
@@ -19,19 +20,20 @@ test.each([
 ] as const)(
   'an import that got %s, resumed, creates no record twice and has each rejected row once',
   async (signal, ended) => {
-    const agency = await service.agency();
-    const path = file(`${signal}.csv`);
     // Every tenth row has no contact.
     const leads = Array.from({ length: 100 }, (_, index) => [
       `Lead ${index}`,
       index % 10 && `${index}@a.example`,
     ]);
-    await writeFile(path, [['firstName', 'email'], ...leads].map((cells) => cells.join()).join('\n'));
+    // Only --map says what these columns are.
+    const text = [['1', '2'], ...leads].map((cells) => cells.join()).join('\n');
+    const { agency, path } = await begin('import customers', `${signal}.csv`, text);
+    const maps = ['--map', '1=firstName', '--map', '2=contacts.email'];
     const proxy = await startCuttingProxy(origin, Number.POSITIVE_INFINITY, (count) => {
       if (count === 40) first.child.kill(signal);
     });
     const run = (...args: string[]) => ['import', 'customers', path, ...args];
-    const first = startCrm(run(), at(agency, proxy.origin));
+    const first = startCrm(run(...maps), at(agency, proxy.origin));
     const { code, stderr } = await first.ended;
     expect(code).toBe(ended);
     if (ended) expect(stderr).toContain(`To continue: crm ${run('--resume').join(' ')}`);
@@ -56,12 +58,10 @@ test.each([
 );
 
 test('a sync archives every product that the file does not have, although responses are lost', async () => {
-  const agency = await service.agency();
-  for (const code of 'ABCDEF')
-    await agency.post('/v1/catalog/products', { title: `Trip ${code}`, externalReferenceCode: code });
-  await writeFile(file('catalog.csv'), 'code,title\nA,Trip A\n');
+  const { agency, path } = await begin('sync products', 'catalog.csv', 'code,title\nA,Trip A\n');
+  for (const code of 'ABCDEF') await product(agency, { title: `Trip ${code}`, externalReferenceCode: code });
   const proxy = await startCuttingProxy(origin, 2);
-  const sync = ['sync', 'products', file('catalog.csv'), '--archive-missing', '--yes'];
+  const sync = ['sync', 'products', path, '--archive-missing', '--yes'];
   const stderr = expect.stringContaining('5 products were archived.');
   expect(await crm(sync, at(agency, proxy.origin))).toMatchObject({ code: 0, stderr });
   expect((await agency.get('/v1/catalog/products')).body.data).toMatchObject([{ title: 'Trip A' }]);
@@ -69,15 +69,14 @@ test('a sync archives every product that the file does not have, although respon
 });
 
 test('a sync archives no further products after Ctrl-C', async () => {
-  const agency = await service.agency();
+  const { agency, path } = await begin('sync products', 'one.csv', 'code,title\n0,Trip 0\n');
   for (let code = 0; code < 40; code += 1)
-    await agency.post('/v1/catalog/products', { title: `Trip ${code}`, externalReferenceCode: `${code}` });
-  await writeFile(file('one.csv'), 'code,title\n0,Trip 0\n');
+    await product(agency, { title: `Trip ${code}`, externalReferenceCode: `${code}` });
   // The first response is the catalog, the second one of the first product that is archived.
   const proxy = await startCuttingProxy(origin, Number.POSITIVE_INFINITY, (count) => {
     if (count === 2) sync.child.kill('SIGINT');
   });
-  const args = ['sync', 'products', file('one.csv'), '--archive-missing', '--yes'];
+  const args = ['sync', 'products', path, '--archive-missing', '--yes'];
   const sync = startCrm(args, at(agency, proxy.origin));
   expect((await sync.ended).code).toBe(130);
   expect((await agency.get('/v1/catalog/products')).body.pagination.total).toBeGreaterThan(1);
@@ -85,12 +84,8 @@ test('a sync archives no further products after Ctrl-C', async () => {
 });
 
 test('a broken state is named without a stack; imports of one file at the same time can each save theirs', async () => {
-  const path = file('broken.csv');
-  await writeFile(path, 'contacts.email\nana@example.com\n');
+  const { path, run } = await begin('import customers', 'broken.csv', 'contacts.email\nana@example.com\n');
   await Promise.all(Array.from({ length: 20 }, () => replaceFile(statePath(path), '{')));
   const stderr = `${statePath(path)} is broken: delete it, and start over.\n`;
-  expect(await crm(['import', 'customers', path], at(await service.agency()))).toMatchObject({
-    code: 1,
-    stderr,
-  });
+  expect(await run()).toMatchObject({ code: 1, stderr });
 });

@@ -1,10 +1,11 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { web } from '../../test/support/records.ts';
 import type { Agency } from '../../test/support/service.ts';
 import { crm, useCrm } from './command.ts';
 
-const { service, file, at } = await useCrm();
+const { service, file, at, begin } = await useCrm();
 
 /** Text that PostgreSQL stores, mostly of characters with a meaning in tables, spreadsheets and terminals. */
 const texts = fc.string({
@@ -70,8 +71,7 @@ async function populatedAgency(): Promise<Agency> {
   }
   for (const [index, fields] of sample(customer, RECORDS).entries()) {
     const values = sample(texts, 3).map((text, at) => `${text}${index} ${at}`);
-    const contacts = values.map((identifierValue) => ({ identifierType: 'web', identifierValue }));
-    const { status, text } = await agency.post('/v1/customers', { ...fields, contacts });
+    const { status, text } = await agency.post('/v1/customers', { ...fields, contacts: values.map(web) });
     expect(status, text).toBe(201);
   }
   return agency;
@@ -112,27 +112,24 @@ describe('any text in any field survives', () => {
 });
 
 test('a sync of a table with broken rows changes no product of such a row, and archives nothing', async () => {
-  const agency = await service.agency();
+  const head = 'externalReferenceCode,title,description,operator';
+  const cut = `${head}\r\nPAT-08,Patagonia,Day 1\nDay 2,Sur\r\nSUR-01,Sur,,,,\r\n`;
+  const { agency, run } = await begin('sync products', 'cut.csv', cut);
   const fields = { externalReferenceCode: 'PAT-08', title: 'Patagonia', description: 'x', operator: 'Sur' };
-  const product = (await agency.post('/v1/catalog/products', fields)).body;
-  const cut =
-    'externalReferenceCode,title,description,operator\r\nPAT-08,Patagonia,Day 1\nDay 2,Sur\r\nSUR-01,Sur,,,,\r\n';
-  await writeFile(file('cut.csv'), cut);
-  const sync = ['sync', 'products', file('cut.csv'), '--archive-missing', '--yes'];
+  const { body: stored } = await agency.post('/v1/catalog/products', fields);
   const stderr = expect.stringContaining('2 rows could not be read');
-  expect(await crm(sync, at(agency))).toMatchObject({ code: 1, stderr });
-  expect((await agency.get(`/v1/catalog/products/${product.id}`)).body).toEqual(product);
+  expect(await run('--archive-missing', '--yes')).toMatchObject({ code: 1, stderr });
+  expect((await agency.get(`/v1/catalog/products/${stored.id}`)).body).toEqual(stored);
   expect(await readFile(file('cut.rejected.csv'), 'utf8')).toContain(
     '2,VALIDATION_FAILED,"the row has 3 cells, but the header has 4"',
   );
 });
 
 test('a code or title cannot send control characters to the terminal', async () => {
-  const agency = await service.agency();
+  const text = 'externalReferenceCode,title\nONE,Uno\n';
+  const { agency, run } = await begin('sync products', 'other.csv', text);
   const evil = 'A\u001b[2J\u009b1mB\r\nC\u202e';
   const fields = { externalReferenceCode: evil, title: evil };
   const { id } = (await agency.post('/v1/catalog/products', fields)).body;
-  await writeFile(file('other.csv'), 'externalReferenceCode,title\nONE,Uno\n');
-  const { stdout } = await crm(['sync', 'products', file('other.csv')], at(agency));
-  expect(stdout).toBe(`A [2J 1mB C \t${id}\tA [2J 1mB C \n`);
+  expect((await run()).stdout).toBe(`A [2J 1mB C \t${id}\tA [2J 1mB C \n`);
 });
