@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { putConversation } from '../src/conversations/chains.repository.ts';
 import { restoreCustomer } from '../src/customers/repository.ts';
 import { type OrganizationScope, parseJson, scopeTo } from '../src/db/index.ts';
@@ -10,10 +10,11 @@ import { createLogger } from '../src/http/logging.ts';
 import { opportunityRecord } from '../src/opportunities/repository.ts';
 import type { OpportunityPut } from '../src/opportunities/schema.ts';
 import { eraseCustomer } from '../src/person/erase.ts';
+import { mergeCustomer } from '../src/person/merge.ts';
 import { openQuote } from '../src/quotes/repository.ts';
 import { readDocument } from './support/contract.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
-import { countAtWork, hold } from './support/databases.ts';
+import { hold } from './support/databases.ts';
 import { ownPool } from './support/instance.ts';
 import { operationsBy, populate, run } from './support/operations.ts';
 import { overlap } from './support/races.ts';
@@ -41,10 +42,7 @@ const { service, dashboard } = await useDashboard(
   },
 );
 
-let origin = '';
-beforeAll(async () => {
-  origin = (await listen(dashboard)).origin;
-});
+const { origin } = await listen(dashboard);
 
 /** Every text of the person begins with this word, and ends with its place. */
 const WORD = 'zqxolvidada';
@@ -104,13 +102,12 @@ async function createPerson(agency: Agency) {
     price: 1_450,
   });
   await dashboard.of(agency).post(`/quotes/${offer.id}/opens`, {});
-  const form = new FormData();
-  form.set('kind', word('kind'));
-  form.set('file', new File([word('bytes')], word('file'), { type: 'text/plain' }));
-  const upload = new Response(form);
-  const headers = { 'content-type': String(upload.headers.get('content-type')), 'idempotency-key': 'upload' };
-  const bytes = Buffer.from(await upload.arrayBuffer());
-  await dashboard.of(agency).post(`/quotes/${offer.id}/attachments`, bytes, { headers });
+  const content = Buffer.from(word('bytes'));
+  await attachment(agency, service.storage, offer.id, {
+    fileName: word('file'),
+    kind: word('kind'),
+    content,
+  });
   return { customerId, lead, older, thread, offer };
 }
 
@@ -368,16 +365,12 @@ test('what waits for an erasure is rejected: a restore of the customer, an openi
 test('an erasure that waited for a merge erases the customer that the person became', async () => {
   const agency = await service.agency();
   const [ana, eva] = [await customer(agency), await customer(agency, { firstName: word('name') })];
-  const lead = await opportunity(agency, { customerId: ana.id, title: word('lead') });
-  const locked = 'select from opportunities where id = $1 for update';
-  const release = await hold(service.ownerUrl, locked, [lead.id]);
-  const waiting = (count: number) => expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(count);
-  const merged = dashboard.of(agency).post(`/customers/${eva.id}/merge`, { from: ana.id });
-  await waiting(1);
-  const erased = erase(agency, ana);
-  await waiting(2);
-  await release();
-  expect([(await merged).status, (await erased).status]).toEqual([200, 200]);
+  await overlap(
+    service,
+    agency,
+    (scope) => mergeCustomer(scope, eva.id, { from: ana.id }),
+    (scope) => eraseCustomer(scope, ana.id),
+  );
   expect(await left(agency)).toEqual([]);
 });
 

@@ -1,25 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { loadDemo } from '../demo/load.ts';
 import { issueApiKey } from '../src/api-keys/repository.ts';
 import { readConfig } from '../src/config.ts';
 import { parseJson, scopeTo } from '../src/db/index.ts';
 import { documents } from './support/documents.ts';
 import { examplesOf, type Learned, runExample } from './support/examples.ts';
-import { type Service, startService } from './support/service.ts';
+import { useService } from './support/service.ts';
 import { listen } from './support/socket.ts';
 
 const chapters = documents.filter(({ path }) => path === 'README.md' || path.startsWith('docs/guide/'));
 
-let service: Service;
-let base: string;
-let demoKey: string;
-
-beforeAll(async () => {
-  service = await startService({ requestsPerMinute: 6_000 });
-  demoKey = (await loadDemo(service)) ?? '';
-  base = (await listen(service)).origin;
-});
-afterAll(() => service?.close());
+const service = await useService({ requestsPerMinute: 6_000 });
+const demoKey = (await loadDemo(service)) ?? '';
+const { origin: base } = await listen(service);
 
 /** A key of the demo agency whose 60 requests of this minute are used up. */
 async function spentKey(): Promise<string> {

@@ -1,23 +1,17 @@
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { issueApiKey } from '../src/api-keys/repository.ts';
 import { parseJson } from '../src/db/index.ts';
 import { operationsOf, PUBLIC } from './support/contract.ts';
 import { FILE, populate } from './support/operations.ts';
 import { opportunity, product, web } from './support/records.ts';
-import { type Service, startService } from './support/service.ts';
+import { startService, useService } from './support/service.ts';
 import { listen } from './support/socket.ts';
 
 /** The Model Context Protocol, with the client of the official SDK over a real connection. */
 
-let service: Service;
-let base: string;
-
-beforeAll(async () => {
-  service = await startService({ mcp: 'write' });
-  base = (await listen(service)).origin;
-});
-afterAll(() => service?.close());
+const service = await useService({ mcp: 'write' });
+const { origin: base } = await listen(service);
 
 /** A client; it closes with the test. */
 async function connect(key: string, origin = base, options: ClientOptions = {}): Promise<Client> {

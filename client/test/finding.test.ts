@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { conversation, customer, message } from '../../test/support/records.ts';
+import { contact, conversation, customer, message } from '../../test/support/records.ts';
 import { useClient } from './start.ts';
 
 const client = await useClient();
@@ -16,7 +16,6 @@ async function start() {
   return { agency, crm, queries };
 }
 
-const contact = (identifierType: string, identifierValue: string) => ({ identifierType, identifierValue });
 const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
 
 test('withContact finds customers by any spelling of a contact, and distinguishes channels', async () => {

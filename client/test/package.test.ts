@@ -16,12 +16,10 @@ const TSC = join(root, 'node_modules/typescript/bin/tsc');
 const NAME = 'travel-agency-crm-client';
 
 const service = await useService();
-let folder: string;
-let installed: string;
+const folder = await mkdtemp(join(tmpdir(), 'crm-client-'));
+const installed = join(folder, 'node_modules', NAME);
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'crm-client-'));
-  installed = join(folder, 'node_modules', NAME);
   await mkdir(installed, { recursive: true });
   // The second package has what the first one has.
   for (let times = 0; times < 2; times += 1)

@@ -13,6 +13,8 @@ type Step = (init: RequestInit | undefined) => Response | Promise<Response>;
 
 const broken: Step = () => Promise.reject(new TypeError('fetch failed', { cause: new Error('ECONNRESET') }));
 const limited: Step = () => rejection(429, 'RATE_LIMIT_EXCEEDED', 30);
+const brokenOff: Step = () =>
+  new Response(new ReadableStream({ start: (body) => body.error(new TypeError('terminated')) }));
 /** Returns no response; rejects as fetch does when it is aborted. */
 const silent: Step = (init) =>
   new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason)));
@@ -55,6 +57,7 @@ afterEach(() => {
 describe('a call is retried', () => {
   test.each<[string, Step]>([
     ['a broken connection', broken],
+    ['a response that breaks off', brokenOff],
     ['503', () => rejection(503, 'SERVICE_UNAVAILABLE', 1)],
     ['429', limited],
     ['409 while the first request is running', () => rejection(409, 'IDEMPOTENCY_IN_PROGRESS', 1)],

@@ -23,26 +23,18 @@ const folder = useFolder();
 /** A word in every record of another agency. */
 const WORD = 'Vecina';
 
-/** The origin of the service's links. */
-let publicUrl = '';
-let origin = '';
+const app = await appOf(service, {
+  links: { sign: (scope, file) => ownLinks(service.secret, publicUrl, 300).sign(scope, file, Date.now()) },
+  files: { root: service.dataDir, secret: service.secret },
+});
+afterAll(() => app.close());
 /** The URLs of the requests. */
 const requests: string[] = [];
-let close: () => Promise<unknown>;
-beforeAll(async () => {
-  const app = await appOf(service, {
-    links: {
-      sign: (scope, file) => ownLinks(service.secret, publicUrl, 300).sign(scope, file, Date.now()),
-    },
-    files: { root: service.dataDir, secret: service.secret },
-  });
-  app.server.on('request', ({ url = '' }) => requests.push(url));
-  ({ origin } = await listen({ app }));
-  publicUrl = origin;
-  close = () => app.close();
-  await populate({ service, agency: await service.agency() }, WORD);
-});
-afterAll(() => close());
+app.server.on('request', ({ url = '' }) => requests.push(url));
+const { origin } = await listen({ app });
+/** The origin of the service's links. */
+let publicUrl = origin;
+await populate({ service, agency: await service.agency() }, WORD);
 
 const FILE_NAMES = [
   '../../../evil.pdf',

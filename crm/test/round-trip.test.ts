@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { web } from '../../test/support/records.ts';
 import type { Agency } from '../../test/support/service.ts';
 import { crm, useCrm } from './command.ts';
@@ -87,12 +87,9 @@ const written = (records: object[]): string[] =>
 
 const PATHS = { products: '/v1/catalog/products?limit=100', customers: '/v1/customers?limit=100' };
 
-describe('any text in any field survives', () => {
-  let from: Agency;
-  beforeAll(async () => {
-    from = await populatedAgency();
-  });
+const from = await populatedAgency();
 
+describe('any text in any field survives', () => {
   test.each([
     ['CSV with commas', 'comma.csv', ','],
     ['CSV with semicolons', 'semicolon.csv', ';'],

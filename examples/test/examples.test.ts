@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import fastify from 'fastify';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { parseJson } from '../../src/db/index.ts';
 import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
 import { PROGRAM, startProcess } from '../../test/support/process.ts';
-import { conversation, customer, message, opportunity } from '../../test/support/records.ts';
+import { contact, conversation, customer, message, opportunity } from '../../test/support/records.ts';
 import { type Agency, useService } from '../../test/support/service.ts';
 import { listen } from '../../test/support/socket.ts';
 
@@ -18,13 +18,8 @@ const run = promisify(execFile);
 const service = await useService();
 const example = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url));
 const NODE = ['--conditions=travel-agency-crm-source'];
-let url: string;
-let folder: string;
-
-beforeAll(async () => {
-  url = (await listen(service)).origin;
-  folder = await mkdtemp(join(tmpdir(), 'crm-examples-'));
-});
+const { origin: url } = await listen(service);
+const folder = await mkdtemp(join(tmpdir(), 'crm-examples-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const environment = ({ key }: Pick<Agency, 'key'>) => ({ ...PROGRAM, CRM_URL: `${url}/`, CRM_API_KEY: key });
@@ -170,12 +165,10 @@ test('catalog-sync.py makes the catalog equal to the file', async ({ skip }) => 
   const path = join(folder, 'catalog.csv');
   const rows = 'code,title,price,currency\nNEW,"Nueva, de lujo",10.5,USD\nOLD,Vieja,,USD\nSAME,Igual,2,USD\n';
   let CRM_URL = url;
-  const sync = async (...options: string[]) =>
-    (
-      await run('python3', [example('catalog-sync.py'), path, ...options], {
-        env: { ...environment(agency), CRM_URL },
-      })
-    ).stdout;
+  const sync = async (...options: string[]) => {
+    const env = { ...environment(agency), CRM_URL };
+    return (await run('python3', [example('catalog-sync.py'), path, ...options], { env })).stdout;
+  };
   const read = async () => (await agency.get('/v1/catalog/products?limit=100')).body.data;
   const before = await read();
   for (const broken of [',,,', 'MORE,Más', 'NEW,Otra,1,USD', 'MORE,Más,"1.450,00",USD']) {
@@ -236,13 +229,9 @@ test('catalog-sync.py waits for the first attempt of a create that is still runn
 
 test('pipeline-agent.ts calls the tools that its model names, and prints the reply of the model', async () => {
   const agency = await service.agency();
-  const contacts = [{ identifierType: 'whatsapp', identifierValue: '+525512345678' }];
-  const ana = await customer(agency, { firstName: 'Ana', contacts });
-  const { id } = await opportunity(agency, {
-    title: 'Patagonia en enero',
-    customerId: ana.id,
-    temperature: 'hot',
-  });
+  const ana = await customer(agency, { contacts: [contact('whatsapp', '+525512345678')] });
+  const sale = { title: 'Patagonia en enero', customerId: ana.id, temperature: 'hot' };
+  const { id } = await opportunity(agency, sale);
   const thread = await conversation(agency, { customerId: ana.id });
   await message(agency, thread.id, { content: '¿Tienen salidas?' });
 

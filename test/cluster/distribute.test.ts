@@ -13,6 +13,7 @@ import {
 } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import { populate } from '../support/operations.ts';
+import { customer } from '../support/records.ts';
 import { type Service, startService } from '../support/service.ts';
 
 /** How tables are distributed; see docs/cluster.md. With TEST_POSTGRES=citus the suite runs on a cluster too. */
@@ -82,11 +83,9 @@ test('a server that becomes the coordinator loses no row, and continues to serve
   for (const agency of agencies) {
     const total = async () => (await agency.get('/v1/customers')).body.pagination.total;
     const active = await total();
-    const { body } = await agency.post('/v1/customers', {
-      contacts: [{ identifierType: 'web', identifierValue: 'new' }],
-    });
-    expect((await agency.patch(`/v1/customers/${body.id}`, { summary: 'Lima' })).status).toBe(200);
-    expect((await agency.get('/v1/customers?query=lima')).body.data).toMatchObject([{ id: body.id }]);
+    const { id } = await customer(agency);
+    expect((await agency.patch(`/v1/customers/${id}`, { summary: 'Lima' })).status).toBe(200);
+    expect((await agency.get('/v1/customers?query=lima')).body.data).toMatchObject([{ id }]);
     expect(await total()).toBe(active + 1);
   }
   expect(await findDrift(service, ...agencies)).toEqual([]);

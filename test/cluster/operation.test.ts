@@ -3,6 +3,7 @@ import { distributeDatabase } from '../../src/db/index.ts';
 import { administer, ownClusterDatabase } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import { type DatabaseProxy, startProxy } from '../support/proxy.ts';
+import { web } from '../support/records.ts';
 import {
   clientOf,
   openAgency,
@@ -69,25 +70,16 @@ const SERVICE_UNAVAILABLE = {
   error: { code: 'SERVICE_UNAVAILABLE', message: expect.any(String) },
 };
 
-const contacts = (value: string) => [{ identifierType: 'web', identifierValue: value }];
-
 type Agency = { id: string; send: Send; customer: string };
 
 /** Reads each list, and creates, changes and archives a customer. */
 async function use({ send, customer }: Agency, round: string) {
   const path = `/v1/customers/${customer}`;
-  const created = await send('POST', '/v1/customers', { contacts: contacts(round) });
-  const reads = [
-    'customers?query=ana',
-    'catalog/products',
-    'opportunities',
-    'conversations',
-    'quotes',
-    'team',
-  ];
+  const created = await send('POST', '/v1/customers', { contacts: [web(round)] });
+  const reads = 'customers?query=ana catalog/products opportunities conversations quotes team'.split(' ');
   return [
     created,
-    await send('PATCH', path, { city: round, contacts: contacts(`of ${round}`) }),
+    await send('PATCH', path, { city: round, contacts: [web(`of ${round}`)] }),
     await send('DELETE', `/v1/customers/${created.body?.id ?? customer}`),
     ...(await Promise.all([path, ...reads.map((list) => `/v1/${list}`)].map((each) => send('GET', each)))),
   ];
@@ -116,7 +108,7 @@ test('while one worker is lost, the organizations of other workers are served; i
   while (groups.lost.length < 1 || groups.others.length < 1) {
     const { id, key } = await openAgency(database.url);
     const send = clientOf(instance.port, { authorization: `Bearer ${key}` });
-    const customer = await send('POST', '/v1/customers', { firstName: 'Ana', contacts: contacts('first') });
+    const customer = await send('POST', '/v1/customers', { firstName: 'Ana', contacts: [web('first')] });
     const agency = { id, send, customer: customer.body.id };
     groups[(await isLost(id)) ? 'lost' : 'others'].push(agency);
   }

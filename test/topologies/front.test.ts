@@ -7,10 +7,10 @@ import { request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../support/process.ts';
-import { product } from '../support/records.ts';
-import { type Agency, useService } from '../support/service.ts';
+import { customer, product, web } from '../support/records.ts';
+import { useService } from '../support/service.ts';
 import { exchange, requestBytes } from '../support/socket.ts';
 import { neverEnd, trickle } from './attacks.ts';
 import { startClients } from './clients.ts';
@@ -20,22 +20,16 @@ import { startFront } from './nginx.ts';
 /** The service behind the nginx configuration of deploy/. */
 
 const service = await useService();
-let attacked: Agency;
-let other: Agency;
+const [attacked, other] = [await service.agency(), await service.agency()];
+// A page of 10 MB.
+const text = 'x'.repeat(50_000);
+for (let count = 0; count < 100; count += 1)
+  await product(attacked, { description: text, specialConditions: text });
 
 async function startBehind(spoolMiB?: number) {
   const instance = await openInstance({ DATABASE_URL: service.url, DATA_DIR: await temporaryFolder() });
   return { instance, front: await startFront([instance], spoolMiB) };
 }
-
-beforeAll(async () => {
-  attacked = await service.agency();
-  other = await service.agency();
-  // A page of 10 MB.
-  const text = 'x'.repeat(50_000);
-  for (let count = 0; count < 100; count += 1)
-    await product(attacked, { description: text, specialConditions: text });
-});
 
 const MIB = 1024 * 1024;
 const PATIENT = { timeout: 60_000, interval: 200 };
@@ -76,8 +70,7 @@ test('while the disk of the spool is full, small responses succeed and no trunca
 test('while the only instance is down, the error of each request says whether it was applied; nginx and the instance restart independently', async () => {
   const { instance, front } = await startBehind();
   const send = clientOf(front.port, { 'x-api-key': other.key });
-  const contact = () => ({ contacts: [{ identifierType: 'web', identifierValue: randomUUID() }] });
-  const create = () => send('POST', '/v1/customers', contact());
+  const create = () => send('POST', '/v1/customers', { contacts: [web(randomUUID())] });
   const { body } = await create();
   expect((await send('DELETE', `/v1/customers/${body.id}`)).status).toBeLessThan(300);
   await instance.kill();
@@ -106,12 +99,7 @@ test('while the only instance is down, the error of each request says whether it
 
 test('a response that nginx compresses has a tag that If-None-Match and If-Match accept', async () => {
   const { front } = await startBehind();
-  const { id } = (
-    await other.post('/v1/customers', {
-      summary: 'Patagonia '.repeat(200),
-      contacts: [{ identifierType: 'web', identifierValue: 'compressed' }],
-    })
-  ).body;
+  const { id } = await customer(other, { summary: 'Patagonia '.repeat(200) });
   const send = (method: string, headers: Record<string, string>, body?: string) =>
     fetch(`http://127.0.0.1:${front.port}/v1/customers/${id}`, {
       method,
@@ -262,20 +250,10 @@ describe('what nginx itself returns is in the error shape', () => {
       headers: { 'x-request-id': expect.stringMatching(/^[\w-]{8,64}$/) },
       text: expect.stringContaining('"code":"VALIDATION_FAILED","message":"Use HTTPS'),
     });
-    const [response] = await once(
-      request({
-        host: '127.0.0.1',
-        port: front.tlsPort,
-        path: '/v1/team',
-        headers: { 'x-api-key': other.key },
-        rejectUnauthorized: false,
-      }).end(),
-      'response',
-    );
-    expect([response.statusCode, response.headers['strict-transport-security']]).toEqual([
-      200,
-      'max-age=31536000',
-    ]);
-    response.resume();
+    const target = { host: '127.0.0.1', port: front.tlsPort, path: '/v1/team', rejectUnauthorized: false };
+    const outgoing = request({ ...target, headers: { 'x-api-key': other.key } }).end();
+    const [{ statusCode, headers }] = await once(outgoing, 'response');
+    expect([statusCode, headers['strict-transport-security']]).toEqual([200, 'max-age=31536000']);
+    outgoing.destroy();
   });
 });

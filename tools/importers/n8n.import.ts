@@ -1,33 +1,25 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { loadDemo } from '../../demo/load.ts';
 import { operationsOf, PUBLIC } from '../../test/support/contract.ts';
 import { conversation, customer, message } from '../../test/support/records.ts';
-import { type Service, startService } from '../../test/support/service.ts';
+import { useService } from '../../test/support/service.ts';
 import { listen } from '../../test/support/socket.ts';
 import { engineFor, type Template } from './engine.ts';
 
 /** The node in n8n's engine, against the demo agency. */
 
-let service: Service;
-let baseUrl: string;
-let n8n: ReturnType<typeof engineFor>;
+const service = await useService();
+const apiKey = (await loadDemo(service)) ?? '';
+const { origin: baseUrl } = await listen(service);
+const n8n = engineFor({ apiKey, baseUrl: `${baseUrl}/` });
 /** An id of each kind of record. */
-const ids: Record<string, unknown> = {};
-beforeAll(async () => {
-  service = await startService();
-  const key = (await loadDemo(service)) ?? '';
-  baseUrl = (await listen(service)).origin;
-  n8n = engineFor({ apiKey: key, baseUrl: `${baseUrl}/` });
-  const [first] = await service.query(`select
-    (select id from products where archived_at is null limit 1) as "productId",
-    (select id from customers where archived_at is null limit 1) as "customerId",
-    (select id from opportunities where archived_at is null limit 1) as "opportunityId",
-    (select id from conversations limit 1) as "conversationId",
-    (select quote_id from quote_attachments limit 1) as "quoteId"`);
-  Object.assign(ids, first);
-});
-afterAll(() => service.close());
+const [ids = {}] = await service.query(`select
+  (select id from products where archived_at is null limit 1) as "productId",
+  (select id from customers where archived_at is null limit 1) as "customerId",
+  (select id from opportunities where archived_at is null limit 1) as "opportunityId",
+  (select id from conversations limit 1) as "conversationId",
+  (select quote_id from quote_attachments limit 1) as "quoteId"`);
 
 const lead = (identifierValue: unknown, identifierType = 'whatsapp') => ({
   values: [{ identifierType, identifierValue }],
