@@ -20,7 +20,7 @@ export class DatabaseTimeout extends Error {
   override readonly message = 'The transaction exceeded its time limit.';
 }
 
-const CONNECTION_CODE = /^(E(CONNREFUSED|CONNRESET|PIPE|NOENT|TIMEDOUT|HOSTUNREACH|NOTFOUND)|EAI_AGAIN)$/;
+const CONNECTION_CODE = /^(E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NOTFOUND)|EAI_AGAIN)$/;
 const CONNECTION_MESSAGE =
   /terminated|not queryable|read timeout|connection.*(closed|ended|timeout)|timeout.*connect/i;
 const GOING_AWAY = /^(08...|57P0[1235]|53300)$/;
