@@ -6,6 +6,7 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import type { DashboardOptions } from '../src/dashboard-app.ts';
 import { databaseNow, type Queries } from '../src/db/index.ts';
 import { createToken, readToken } from '../src/files/links.ts';
+import { storageKey } from '../src/files/storage.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
 import { failed, rejected } from './support/faults.ts';
 import { attachment, formOf, type Part, quote } from './support/records.ts';
@@ -265,6 +266,13 @@ describe('a signed link', () => {
       await expectInvalid(spelling);
     for (let at = '/files/'.length; at < path.length; at += 1)
       await expectInvalid(`${path.slice(0, at)}${path[at] === '0' ? '1' : '0'}${path.slice(at + 1)}`);
+  });
+
+  test('of a file that the storage has lost is 500', async () => {
+    const { agency, id, path } = await signedLink();
+    await service.storage.remove(storageKey(agency.id, id));
+    const { statusCode, body } = await download(path);
+    expect([statusCode, JSON.parse(body).error.code]).toEqual([500, 'INTERNAL_ERROR']);
   });
 
   test('is no longer valid when its quote is archived or its attachment deleted', async () => {

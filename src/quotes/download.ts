@@ -33,7 +33,11 @@ export const downloadRoutes: FastifyPluginAsyncZod<DownloadOptions> = async (app
         file.expiresAt,
       );
       if (!attachment) throw new ApiError('FILE_LINK_INVALID');
-      const content = await open(join(root, storageKey(file.organizationId, attachment.id)));
+      const path = join(root, storageKey(file.organizationId, attachment.id));
+      // The error of a lost file has the code of a lost socket of PostgreSQL.
+      const content = await open(path).catch((cause) => {
+        throw new Error('The file of an attachment cannot be read.', { cause });
+      });
       return reply
         .headers({
           'content-type': attachment.mimeType,
