@@ -53,17 +53,20 @@ export async function idempotent<T>(
   const key = keyOf(request, body);
   reply.code(201);
   if (!key) return create();
-  try {
-    return await create(key);
-  } catch (error) {
-    if (!(error instanceof KeyInUse || isRejection(error))) throw error;
-    const used = await findKey(request.scope, key);
-    if (!used) throw error instanceof KeyInUse ? new ApiError('IDEMPOTENCY_IN_PROGRESS') : error;
-    if (!used.bodyHash.equals(key.bodyHash)) throw new ApiError('IDEMPOTENCY_KEY_REUSED', 'body');
-    const record = await get(request.scope, used.recordId).catch((error) => {
-      throw isRejection(error) ? new ApiError('IDEMPOTENCY_KEY_REUSED', 'record') : error;
-    });
-    reply.header('idempotency-replayed', 'true');
-    return record;
+  for (;;) {
+    try {
+      return await create(key);
+    } catch (error) {
+      if (!(error instanceof KeyInUse || isRejection(error))) throw error;
+      const used = await findKey(request.scope, key);
+      if (used?.isExpired) continue;
+      if (!used) throw error instanceof KeyInUse ? new ApiError('IDEMPOTENCY_IN_PROGRESS') : error;
+      if (!used.bodyHash.equals(key.bodyHash)) throw new ApiError('IDEMPOTENCY_KEY_REUSED', 'body');
+      const record = await get(request.scope, used.recordId).catch((error) => {
+        throw isRejection(error) ? new ApiError('IDEMPOTENCY_KEY_REUSED', 'record') : error;
+      });
+      reply.header('idempotency-replayed', 'true');
+      return record;
+    }
   }
 }

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Database } from '../../src/db/index.ts';
 import { sweepIdempotencyKeys } from '../../src/jobs/sweep-idempotency-keys.ts';
+import { countAtWork, hold } from '../support/databases.ts';
 import { ownLog } from '../support/instance.ts';
 import { type Agency, useService } from '../support/service.ts';
 
@@ -47,4 +48,15 @@ test('the sweep removes keys that are older than a day, of every organization, i
   expect(await sweepIdempotencyKeys({ ...run, db: service.db })).toEqual({ keys: 1 });
   expect(await remaining()).toEqual(['less than a day', "neighbour's new", 'new']);
   expect((await agency.get('/v1/catalog/products')).body.pagination.total).toBe(4);
+});
+
+test('the sweep keeps a key that is used again at the same time', async () => {
+  const agency = await service.agency();
+  await useKey(agency, 'used again', '25 h');
+  const commit = await hold(service.ownerUrl, 'update idempotency_keys set created_at = now()');
+  const sweeping = sweepIdempotencyKeys({ db: service.db, logger: ownLog().logger });
+  await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
+  await commit();
+  expect(await sweeping).toEqual({ keys: 0 });
+  expect(await remaining()).toEqual(['used again']);
 });

@@ -1,11 +1,11 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { and, eq, not, type SQL, sql } from 'drizzle-orm';
 import { violatedConstraint } from '../pool/errors.ts';
 import type { OrganizationScope, Queries } from '../pool/scope.ts';
 import { columns, ofOrganization, qb } from '../sql/query.ts';
 import { type Params, prepared, type Statement, unprepared } from '../sql/statement.ts';
 import { idempotencyKeys } from '../tables/index.ts';
 
-/** An Idempotency-Key is written in the statement that creates its record, and finds that record until the sweep, for a day. */
+/** An Idempotency-Key is written in the statement that creates its record, and finds that record for a day. */
 
 /** Both are SHA-256: of the key with its operation, and of the body. */
 export type IdempotencyKey = { fingerprint: Buffer; bodyHash: Buffer };
@@ -14,6 +14,8 @@ export type IdempotencyKey = { fingerprint: Buffer; bodyHash: Buffer };
 export class KeyInUse extends Error {}
 
 type Key = { organizationId: string; fingerprint: Buffer };
+
+const isStored = sql`${idempotencyKeys.createdAt} > now() - interval '24 hours'`;
 
 const fingerprintIs = ($: Params<Key>) =>
   and(ofOrganization(idempotencyKeys, $), eq(idempotencyKeys.fingerprint, $.fingerprint));
@@ -54,12 +56,20 @@ export async function writeOnce<Row extends { isFree: boolean }, Values>(
 
 const findStatement = prepared('idempotency_keys.find', ($: Params<Key>) => {
   const { bodyHash, recordId } = idempotencyKeys;
-  return qb.select(columns({ bodyHash, recordId })).from(idempotencyKeys).where(fingerprintIs($));
+  return qb
+    .select(columns({ bodyHash, recordId, isExpired: sql<boolean>`not ${isStored}` }))
+    .from(idempotencyKeys)
+    .where(fingerprintIs($));
 });
 
-/** The record of the key. */
+const forgetStatement = prepared('idempotency_keys.forget', ($: Params<Key>) =>
+  qb.delete(idempotencyKeys).where(and(fingerprintIs($), not(isStored))),
+);
+
+/** The record of the key. An expired key is forgotten: another request can use it. */
 export async function findKey({ db, organizationId }: OrganizationScope, { fingerprint }: IdempotencyKey) {
   const [key] = await db.read(findStatement, { organizationId, fingerprint });
+  if (key?.isExpired) await db.write(forgetStatement, { organizationId, fingerprint });
   return key;
 }
 
@@ -68,28 +78,36 @@ const dueStatement = unprepared('idempotency_keys.due_for_sweep', ($: Params<{ l
   return qb
     .select(columns({ organizationId, fingerprint }))
     .from(idempotencyKeys)
-    .where(sql`${createdAt} <= now() - interval '24 hours'`)
+    .where(not(isStored))
     .orderBy(createdAt)
     .limit($.limit);
 });
 
 const sweepStatement = prepared(
   'idempotency_keys.sweep',
-  ($: Params<{ organizationId: string; fingerprints: Buffer[] }>) => {
-    const isOne = sql`${idempotencyKeys.fingerprint} = any(${$.fingerprints}::bytea[])`;
-    return qb.delete(idempotencyKeys).where(and(ofOrganization(idempotencyKeys, $), isOne));
-  },
+  ($: Params<{ organizationId: string; fingerprints: Buffer[] }>) =>
+    qb
+      .delete(idempotencyKeys)
+      .where(
+        and(
+          ofOrganization(idempotencyKeys, $),
+          sql`${idempotencyKeys.fingerprint} = any(${$.fingerprints}::bytea[])`,
+          not(isStored),
+        ),
+      )
+      .returning(columns({ recordId: idempotencyKeys.recordId })),
 );
 
 /**
- * Removes at most `limit` keys that are older than a day, oldest first.
- * @returns how many
+ * Removes at most `limit` expired keys, oldest first.
+ * @returns how many expired keys were found, and how many were removed: a key that was reused meanwhile stays
  */
-export async function sweepKeys(db: Queries, limit: number): Promise<number> {
+export async function sweepKeys(db: Queries, limit: number): Promise<{ found: number; removed: number }> {
   const due = await db.read(dueStatement, { limit });
+  let removed = 0;
   for (const [organizationId, rows] of Map.groupBy(due, (row) => row.organizationId)) {
     const fingerprints = rows.map(({ fingerprint }) => fingerprint);
-    await db.write(sweepStatement, { organizationId, fingerprints });
+    removed += (await db.write(sweepStatement, { organizationId, fingerprints })).length;
   }
-  return due.length;
+  return { found: due.length, removed };
 }
