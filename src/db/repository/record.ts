@@ -109,9 +109,14 @@ export function defineUpdate<T, Name extends string>(
     const sent = all.filter((field) => given[field] !== undefined);
     if (!isId(id) || sent.length === 0) return get(scope, id);
     const { db, organizationId } = scope;
-    const [row] = await db.write(statementFor(sent), { ...rowValues(writable, input), organizationId, id });
-    // No row: nothing differs, or the record is not found.
-    return row ? row.body : get(scope, id);
+    const statement = statementFor(sent);
+    const values = { ...rowValues(writable, input), organizationId, id };
+    const [row] = await db.write(statement, values);
+    if (row) return row.body;
+    // No row: nothing differs, or the record is not found. It may have been archived, and restored since.
+    const stored = await get(scope, id);
+    const [retried] = await db.write(statement, values);
+    return retried ? retried.body : stored;
   };
 }
 
