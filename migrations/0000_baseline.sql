@@ -171,8 +171,7 @@ begin
   if becomes is null then
     delete from public.searchable_products where organization_id = old.organization_id and id = old.id;
   elsif was is null
-    or row(old.title, old.short_description, old.description, old.type, old.status, old.budget_tier, old.external_reference_code,
-        old.destinations)
+    or row(old.title, old.short_description, old.description, old.type, old.status, old.budget_tier, old.external_reference_code, old.destinations)
       is distinct from row(new.title, new.short_description, new.description, new.type, new.status, new.budget_tier,
         new.external_reference_code, new.destinations)
   then
