@@ -33,11 +33,7 @@ export const downloadRoutes: FastifyPluginAsyncZod<DownloadOptions> = async (app
         file.expiresAt,
       );
       if (!attachment) throw new ApiError('FILE_LINK_INVALID');
-      const path = join(root, storageKey(file.organizationId, attachment.id));
-      // The error of a lost file has the code of a lost socket of PostgreSQL.
-      const content = await open(path).catch((cause) => {
-        throw new Error('The file of an attachment cannot be read.', { cause });
-      });
+      const content = await open(join(root, storageKey(file.organizationId, attachment.id)));
       return reply
         .headers({
           'content-type': attachment.mimeType,
