@@ -69,7 +69,8 @@ export function byId<Name extends string>(
   const any = (ids: Id) => sql`any(${survivors(ids) ?? sql`${ids}::uuid[]`})`;
   const filters: Filters = {
     [name]: { where: ($) => condition(survivorOf?.($) ?? $), value: idsOf },
-    [`${name}_none`]: { where: () => isNull(column) },
+    // Before version 17, PostgreSQL would look for nulls in a column that has none.
+    [`${name}_none`]: { where: () => (column.notNull ? sql`false` : isNull(column)) },
     [`${name}_several`]: { where: ($) => condition(any($)), isPlannedEachTime: true },
   };
   return filters as Record<Name | `${Name}_none` | `${Name}_several`, Filter>;
