@@ -36,7 +36,7 @@ const claimStatement = unprepared('organizations.claim_for_purge', () =>
     { table: organizations, fields: { id, closedAt } },
     qb
       .update(organizations)
-      .set({ purgeBeganAt: sql`least(${purgeBeganAt}, now())` })
+      .set({ purgeBeganAt: sql`now()` })
       .where(or(isNotNull(purgeBeganAt), isPastRetention)),
   ),
 );
