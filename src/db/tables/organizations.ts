@@ -18,7 +18,7 @@ export const organizations = pgTable('organizations', {
   createdAt: createdAt(),
   /** While it is set, writes are rejected. */
   closedAt: timestamp('closed_at'),
-  /** From then on the organization is not found, and its rows are deleted. */
+  /** The latest run of the purge. Once it is set, the organization is not found, and its rows are deleted. */
   purgeBeganAt: timestamp('purge_began_at'),
 });
 
