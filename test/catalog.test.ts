@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { productStatements, updateCatalogProduct } from '../src/catalog/repository.ts';
+import { parseJson } from '../src/db/index.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { failed, rejected } from './support/faults.ts';
+import { interrupted } from './support/races.ts';
 import { product } from './support/records.ts';
 import type { Agency } from './support/service.ts';
 
@@ -79,6 +82,21 @@ test('an archived product can be read and restored for 30 days; the latest archi
     expect((await response).status).toBe(404);
   const restored = { ...shown(older), archivedAt: null, purgeAt: null };
   expect(await older.restore()).toMatchObject({ status: 200, body: restored });
+});
+
+test('a PATCH that finds its product archived, and then restored, is written; one that changes nothing is not repeated', async () => {
+  const agency = await service.agency();
+  const { created, restore } = await archivedProduct(agency, 1_000);
+  const { scope, ran } = interrupted(agency.scope, 'products.get', restore);
+  const update = async (id: string) =>
+    parseJson(await updateCatalogProduct(scope, productStatements, id, { title: 'Mérida' }));
+  expect(await update(created.id)).toMatchObject({ title: 'Mérida' });
+  const repeated = ran.splice(0);
+  await update(created.id);
+  expect([repeated, ran]).toEqual([
+    [ran[0], 'products.get', ran[0]],
+    [ran[0], 'products.get'],
+  ]);
 });
 
 test('a destination can have 1,000 characters of any script; the filter finds it up to 600', async () => {

@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { and, getTableName, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { LostRace, type OrganizationScope } from '../pool/scope.ts';
 import { type Columns, columnList, placeholdersOf, rowValues } from '../sql/fields.ts';
 import { isId } from '../sql/ids.ts';
-import type { Json } from '../sql/json.ts';
+import { type Json, parseJson } from '../sql/json.ts';
 import {
   type Fields,
   isVisible,
@@ -115,6 +116,8 @@ export function defineUpdate<T, Name extends string>(
     if (row) return row.body;
     // No row: nothing differs, or the record is not found. It may have been archived, and restored since.
     const stored = await get(scope, id);
+    const record = parseJson(stored) as Readonly<Record<string, unknown>>;
+    if (sent.every((field) => isDeepStrictEqual(given[field], record[field]))) return stored;
     const [retried] = await db.write(statement, values);
     return retried ? retried.body : stored;
   };
