@@ -160,8 +160,8 @@ create table searchable_products (
 );
 create index searchable_products_search_idx on searchable_products using gin (organization_id, destinations, search gin_trgm_ops) with (fastupdate = true, gin_pending_list_limit = 512);
 
--- U+001F separates the texts: no search matches across two of them. A longer entry has no place in a GIN index, of 2.7 kB. The function
--- compares the texts, because PostgreSQL plans the `when` clause of a trigger at each statement.
+-- U+001F separates the texts: no search matches across two of them. An entry of a GIN index has at most 2.7 kB: longer
+-- destinations are not indexed. The function compares the texts, because PostgreSQL plans the `when` clause of a trigger at each statement.
 create function public.derive_from_product() returns trigger language plpgsql as $$
 declare
   was text := case when old.archived_at is null then old.status end;

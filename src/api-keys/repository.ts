@@ -98,6 +98,7 @@ async function insertKey(
   id = newId(),
 ) {
   const key = generateKey();
+  // `start`: the prefix and six more characters.
   const stored = { hash: `\\x${hashKey(key)}`, start: key.slice(0, 11), last4: key.slice(-4) };
   const issued = await createKey(scope, id, { ...settings, access, ...stored });
   return toJson({ ...parseJson(issued), key });

@@ -109,7 +109,7 @@ const ERRORS = {
   }),
   CUSTOMER_NOT_ARCHIVED: notArchived('customer'),
   CUSTOMER_ERASED: plain(409, 'The customer was erased: nothing is left to restore.'),
-  CUSTOMER_MERGED: plain(409, 'The customer was merged into another one: its `mergedInto` is that one.'),
+  CUSTOMER_MERGED: plain(409, 'The customer was merged into another customer, whose id is its `mergedInto`.'),
   IDEMPOTENCY_KEY_REUSED: oneOf(409, 'body', {
     body: 'This Idempotency-Key was already used with a different body. Use a new key for a new request.',
     record:

@@ -151,7 +151,7 @@ export function definePut<T, Name extends string>(
       rules.map(({ path }) => sql`verdict.${sql.identifier(path)}`),
       sql` or `,
     );
-    // A record that somebody creates meanwhile is neither replaced nor created.
+    // A record that somebody creates meanwhile is neither replaced nor created: the next attempt replaces it.
     return sql<Verdict & { isNew: boolean; isCurrent: boolean; body: Json<T> | null }>`
       with ${decided($)},
       replaced as (
