@@ -127,7 +127,7 @@ The travel agency CRM API has started.
   API        ${api}/v1
   Guide      ${api}/docs/guide
   Reference  ${api}/docs
-  ${demoKey ? `Demo key   ${demoKey}` : 'Keys       npm run keys -- issue --organization NAME --name "my integration"'}
+  ${demoKey ? `Demo key   ${demoKey}` : 'Keys       issued by the dashboard API: see docs/operating.md'}
   Dashboard  ${token ? `${dashboard}/dashboard/v1` : 'closed: DASHBOARD_TOKEN is not set'}
 ${generatedToken ? `  Its token  ${generatedToken}\n` : ''}
 Try it:

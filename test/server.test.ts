@@ -165,7 +165,7 @@ test('a start with DATABASE_URL migrates as the owner, works as another role, lo
   };
   const service = startService(environment);
   const output = await service.until(READY);
-  expect(output).toContain('npm run keys');
+  expect(output).toContain('issued by the dashboard API');
   expect(output).not.toContain('tcrm_');
   await expect.poll(() => readiness(environment)).toBe(200);
   const { key } = await openAgency(database.url);

@@ -11,9 +11,6 @@ import {
   openDatabase,
 } from '../db/index.ts';
 
-/** A command may read all rows of an organization in one statement. */
-const STATEMENT_MS = 600_000;
-
 /**
  * Migrates the service's database, and runs a command on it. The service may be running. Prints an error in one line.
  * @param parse reads the arguments, before the database is opened
@@ -29,12 +26,7 @@ export async function runCommand<Options>(
     const url = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? embedded?.url ?? '';
     try {
       await migrateDatabase(url);
-      const db = openDatabase({
-        url,
-        poolSize: 2,
-        statementTimeout: STATEMENT_MS,
-        lockTimeout: config.DATABASE_TIMEOUT_MS,
-      });
+      const db = openDatabase({ url, poolSize: 2, statementTimeout: config.DATABASE_TIMEOUT_MS });
       await work(options, db, url).finally(db.close);
     } finally {
       await embedded?.stop();

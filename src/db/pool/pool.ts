@@ -9,8 +9,6 @@ export type PoolOptions = {
   poolSize: number;
   /** Milliseconds of one statement; PostgreSQL ends it. */
   statementTimeout: number;
-  /** Milliseconds that one statement waits for a lock. */
-  lockTimeout?: number;
   onConnectionError?: (error: Error) => void;
 };
 
@@ -37,7 +35,7 @@ const isBroken = (error: unknown): boolean => sqlState(error) === undefined || b
 const parserOf = (type: number, format: 'text'): ((text: string) => unknown) =>
   type === pg.types.builtins.JSON ? (text) => Buffer.from(text) : pg.types.getTypeParser(type, format);
 
-export function openPool({ url, poolSize, statementTimeout, lockTimeout, onConnectionError }: PoolOptions) {
+export function openPool({ url, poolSize, statementTimeout, onConnectionError }: PoolOptions) {
   const pool = new pg.Pool({
     connectionString: url,
     max: poolSize,
@@ -47,7 +45,7 @@ export function openPool({ url, poolSize, statementTimeout, lockTimeout, onConne
     pipeline: true,
     types: { getTypeParser: parserOf as typeof pg.types.getTypeParser },
     statement_timeout: statementTimeout,
-    lock_timeout: lockTimeout ?? statementTimeout,
+    lock_timeout: statementTimeout,
     query_timeout: statementTimeout + SILENCE_MS,
     idle_in_transaction_session_timeout: 30_000,
     application_name: 'travel-agency-crm-api',
