@@ -1,16 +1,16 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify, stripVTControlCharacters } from 'node:util';
+import { MISTAKES, type Mistake } from './mistakes.ts';
 
 /**
- * Applies each patch of this folder to a copy of the tree, and runs the test there that the patch names: `npm run test:mutants`.
- * It fails if a mistake is not detected. With names of patches as arguments, it applies only these.
+ * Makes each mistake in a copy of the tree, and runs the test there that must detect it: `npm run test:mutants`.
+ * It fails if a mistake is not detected. With names as arguments, it makes only these mistakes.
  */
 
-const folder = import.meta.dirname;
-const root = resolve(folder, '../..');
+const root = resolve(import.meta.dirname, '../..');
 /** Each run starts its own PostgreSQL. */
 const CONCURRENCY = 2;
 
@@ -21,14 +21,19 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .split('\n')
   .filter(Boolean);
 
-/** Runs the test on the tree with the patch, and returns the test that fails, or undefined. */
-async function failureWith(patch: string): Promise<string | undefined> {
+/** Runs the test on the tree with the mistake, and returns the test that fails, or undefined. */
+async function failureWith({ test, changes }: Mistake): Promise<string | undefined> {
   const copy = mkdtempSync(join(tmpdir(), 'crm-test-mutant-'));
   try {
     for (const file of files) cpSync(join(root, file), join(copy, file));
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-    execFileSync('git', ['apply', join(folder, patch)], { cwd: copy });
-    const [, test = ''] = readFileSync(join(folder, patch), 'utf8').split('\n');
+    for (const { path, text, mistake } of changes) {
+      const source = readFileSync(join(copy, path), 'utf8');
+      writeFileSync(
+        join(copy, path),
+        source.replace(text, () => mistake),
+      );
+    }
     const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--silent=true', '--retry=0', test];
     await promisify(execFile)(process.execPath, vitest, { cwd: copy, maxBuffer: 2 ** 26 });
     return undefined;
@@ -43,21 +48,19 @@ async function failureWith(patch: string): Promise<string | undefined> {
   }
 }
 
-const chosen = process.argv.slice(2);
-const patches = readdirSync(folder).filter(
-  (file) => file.endsWith('.patch') && (chosen.length === 0 || chosen.includes(basename(file, '.patch'))),
-);
+const names = process.argv.slice(2);
+const chosen = MISTAKES.filter(({ name }) => names.length === 0 || names.includes(name));
 let undetected = 0;
-const waiting = [...patches];
+const waiting = [...chosen];
 async function work(): Promise<void> {
-  for (let patch = waiting.shift(); patch !== undefined; patch = waiting.shift()) {
-    const failure = await failureWith(patch);
+  for (let mistake = waiting.shift(); mistake !== undefined; mistake = waiting.shift()) {
+    const failure = await failureWith(mistake);
     if (failure === undefined) undetected += 1;
     process.stdout.write(
-      `${failure === undefined ? 'NOT DETECTED' : 'detected'}  ${patch}  ${failure ?? ''}\n`,
+      `${failure === undefined ? 'NOT DETECTED' : 'detected'}  ${mistake.name}  ${failure ?? ''}\n`,
     );
   }
 }
 await Promise.all(Array.from({ length: CONCURRENCY }, work));
-process.stdout.write(`${patches.length - undetected} of ${patches.length} mistakes were detected\n`);
+process.stdout.write(`${chosen.length - undetected} of ${chosen.length} mistakes were detected\n`);
 process.exitCode = undetected > 0 ? 1 : 0;
