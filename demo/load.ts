@@ -17,7 +17,7 @@ async function keptKey(db: Database, path: string): Promise<string | undefined> 
 }
 
 /** @param id of the organization; default: that of its first line */
-export async function loadOrganization(
+async function loadOrganization(
   organization: 'agency' | 'neighbour',
   db: Queries,
   storage: FileStorage,
@@ -32,6 +32,13 @@ export async function loadOrganization(
   return scope;
 }
 
+/** Loads the demo agency, and issues a key. */
+export async function loadAgency(db: Queries, storage: FileStorage, id?: string) {
+  const scope = await loadOrganization('agency', db, storage, id);
+  const { key } = parseJson(await issueApiKey(scope, { name: 'Demo key' }));
+  return { scope, key };
+}
+
 /**
  * Loads the demo agency and its neighbour into a database without organizations, in one transaction: an interrupted load
  * leaves nothing, and the next start repeats it.
@@ -41,10 +48,9 @@ export async function loadDemo({ db, storage, dataDir }: DemoOptions): Promise<s
   const path = join(dataDir, 'demo-key');
   if ((await listOrganizations(db, { limit: 1, offset: 0 })).total > 0) return keptKey(db, path);
   return db.transaction(async (loading) => {
-    const scope = await loadOrganization('agency', loading, storage);
+    const { key } = await loadAgency(loading, storage);
     // A second, small organization, which shows that organizations are isolated.
     await loadOrganization('neighbour', loading, storage);
-    const { key } = parseJson(await issueApiKey(scope, { name: 'Demo key' }));
     // Before the commit: if the commit fails, the next load replaces the file.
     await replaceSecret(path, key);
     return key;

@@ -56,13 +56,14 @@ test('a load of the demo that is interrupted leaves nothing; the next one loads 
   expect(await organizations()).toEqual(loaded);
 });
 
-test('npm run demo creates another organization with the records of the demo, beside any others', async () => {
+test('npm run demo creates another organization with the records and a key of the demo, beside any others', async () => {
   const before = await organizations();
   const access = { DATABASE_URL: service.url, DATA_DIR: service.dataDir };
   const { stdout } = await runProgram('src/cli/demo.ts', [], access);
-  const id = /^Organization: (\S+)\n$/.exec(stdout)?.[1] ?? '';
+  const [, id = '', key = ''] = /^Organization: (\S+)\nKey: (\S+)\n$/.exec(stdout) ?? [];
   expect((await organizations()).toSorted()).toEqual([...before, id].toSorted());
   const all = await Promise.all(before.map(counts));
   expect(all).toContainEqual(await counts(id));
+  expect((await service.client(key).get('/v1/team')).status).toBe(200);
   expect(await findAllDrift(service, { id })).toEqual([]);
 });
