@@ -193,18 +193,12 @@ const ofCustomers = (path: string): Record<string, Operation> => ({
 const SPECIAL_REQUESTS: Record<string, Operation> = {
   ...ofCustomers('/v1'),
   ...ofCustomers(BELOW),
-  'POST /v1/catalog/products': {
-    body: ({ word }) => ({ title: `Nuevo ${word}`, variants: [{ label: word }] }),
-  },
   'GET /v1/team': { change: `PUT ${BELOW}/team-members/{teamMemberId}` },
 
   [`POST ${BELOW}/api-keys`]: { body: ({ word }) => ({ name: `sync ${word}` }) },
   [`POST ${BELOW}/api-keys/{apiKeyId}/rotate`]: { body: () => ({ overlapSeconds: 60 }) },
   [`PATCH ${BELOW}/api-keys/{apiKeyId}`]: { body: ({ word }) => ({ name: `otra ${word}` }) },
   [`GET ${BELOW}/team`]: { change: `PUT ${BELOW}/team-members/{teamMemberId}` },
-  [`POST ${BELOW}/catalog/products`]: {
-    body: ({ word }) => ({ title: `Nuevo ${word}`, destinations: [word], variants: [{ label: word }] }),
-  },
   [`PATCH ${BELOW}/catalog/products/{productId}`]: {
     // A variant without an id would be added by each request: test/catalog.test.ts covers variants.
     body: ({ word }) => ({ destinations: [word] }),
