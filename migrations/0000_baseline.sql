@@ -166,18 +166,18 @@ create function public.derive_from_product() returns trigger language plpgsql as
 declare
   was text := case when old.archived_at is null then old.status end;
   becomes text := case when new.archived_at is null then new.status end;
+  -- Citus takes no subquery among the values of an insert.
+  indexed text[] := array(select entry from unnest(new.destinations) entry where length(entry) <= 600);
 begin
   perform public.move_live_count(coalesce(new.organization_id, old.organization_id), 'products', was, becomes);
   if becomes is null then
     delete from public.searchable_products where organization_id = old.organization_id and id = old.id;
   elsif was is null
     or row(old.title, old.short_description, old.description, old.type, old.status, old.budget_tier, old.external_reference_code, old.destinations)
-      is distinct from row(new.title, new.short_description, new.description, new.type, new.status, new.budget_tier,
-        new.external_reference_code, new.destinations)
+      is distinct from row(new.title, new.short_description, new.description, new.type, new.status, new.budget_tier, new.external_reference_code, new.destinations)
   then
     insert into public.searchable_products (organization_id, id, search, type, status, budget_tier, external_reference_code, destinations)
-    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.title, new.short_description, new.description)), new.type, new.status, new.budget_tier, new.external_reference_code,
-      array(select entry from unnest(new.destinations) entry where length(entry) <= 600))
+    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.title, new.short_description, new.description)), new.type, new.status, new.budget_tier, new.external_reference_code, indexed)
     on conflict (organization_id, id) do update set search = excluded.search, type = excluded.type, status = excluded.status, budget_tier = excluded.budget_tier, external_reference_code = excluded.external_reference_code, destinations = excluded.destinations;
   end if;
   return null;
