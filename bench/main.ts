@@ -3,7 +3,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { newId, startEmbeddedPostgres } from '../src/db/index.ts';
-import { LARGE, MIDDLE, organizationId, organizationsOf } from '../test/support/dataset.ts';
+import { organizationId } from '../test/support/dataset.ts';
 import { freePort } from '../test/support/process.ts';
 import { copyByHand, load, query } from './data.ts';
 import { percentile, startLoad } from './load.ts';
@@ -23,7 +23,17 @@ const { values: options } = parseArgs({
   },
 });
 const [CLIENTS, ROUNDS, seconds] = [16, 5, Number(options.seconds)];
-const organizations = organizationsOf(options.scale === 'full' ? 1_000_000 : 100_000);
+
+/** The numbers of the large organization, and of the first of the others. */
+const LARGE = 1;
+const MIDDLE = 2;
+
+const ofCustomers = (customers: number) => ({
+  ...{ customers, products: customers / 10, quotes: customers / 8 },
+  ...{ opportunities: customers / 5, conversations: customers / 5 },
+});
+const most = options.scale === 'full' ? 1_000_000 : 100_000;
+const organizations = [ofCustomers(most), ...Array.from({ length: 10 }, () => ofCustomers(most / 50))];
 const SIDES = ['ours', 'byHand', 'floor'] as const;
 type Side = (typeof SIDES)[number];
 

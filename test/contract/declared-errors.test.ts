@@ -25,10 +25,7 @@ import type { Reply } from '../support/service.ts';
 // Keys stay cached, so that a database that fails does so for the operation.
 const { service, dashboard } = await useDashboard(
   { logger: createLogger('silent') },
-  {
-    keyClock: () => 0,
-    logTo: { write: () => undefined },
-  },
+  { keyClock: () => 0, logTo: { write: () => undefined } },
 );
 const agency = await service.agency();
 const has = await populate({ service, agency });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type ErrorCode, statusOf } from '../../src/contract/errors.ts';
 import { excessOf } from '../../src/http/json-bodies.ts';
 import { invalid, UNAUTHORIZED } from '../support/faults.ts';
@@ -58,35 +58,34 @@ const get = (target: string, headers: Record<string, string | null> = {}) =>
 const post = (headers: Record<string, string | null>, body: string | Buffer = '') =>
   requestBytes('POST', '/v1/customers', headers, body);
 const CHUNKED = { 'Transfer-Encoding': 'chunked' };
+const STRICT_JSON = { ...JSON_HEADERS, Prefer: 'handling=strict' };
 const SIXTY_FIVE_HEADERS = Object.fromEntries(Array.from({ length: 64 }, (_, n) => [`X-${n}`, 'a']));
 
-describe('a request that reaches no operation gets the body of an error', () => {
-  test.each<[string, ErrorBody, string | Buffer]>([
-    ['an unknown path', ROUTE_NOT_FOUND, get('/v1/nothing')],
-    ['a known path with another method', ROUTE_NOT_FOUND, requestBytes('PUT', '/v1/customers/x')],
-    ['a method that no operation has', ROUTE_NOT_FOUND, requestBytes('PROPFIND', '/v1/customers')],
-    ['OPTIONS of the server', ROUTE_NOT_FOUND, requestBytes('OPTIONS', '*')],
-    ['a doubled slash', ROUTE_NOT_FOUND, get('//v1/customers')],
-    ['a path in upper case', ROUTE_NOT_FOUND, get('/V1/customers')],
-    ['a malformed escape', UNDECODABLE_PATH, get('/v1/customers/%zz')],
-    ['an escape that is not UTF-8, outside /v1', UNDECODABLE_PATH, get('/%ff')],
-    ['a path of more than 8 KiB', TOO_LARGE_HEADERS, get(`/v1/${'x'.repeat(8_300)}`)],
-    ['a first line that is not HTTP', NOT_HTTP, 'garbage\r\n\r\n'],
-    // Two proxies could find the end of such a request at different bytes.
-    ['both a length and chunks', NOT_HTTP, post({ ...CHUNKED, 'Content-Length': '2' }, '0\r\n\r\n')],
-    ['a URL that is not ASCII', NOT_ASCII, Buffer.from('GET /v1/ñ HTTP/1.1\r\nHost: x\r\n\r\n')],
-    ['headers of more than 8 KiB', TOO_LARGE_HEADERS, get('/v1/team', { 'X-Large': 'x'.repeat(8_300) })],
-    ['65 headers', invalid(['header', 'must have at most 64 fields']), get('/v1/team', SIXTY_FIVE_HEADERS)],
-    ['66 headers', TOO_LARGE_HEADERS, get('/v1/team', { ...SIXTY_FIVE_HEADERS, 'X-64': 'a' })],
-    ['HTTP/1.1 without a Host', invalid(['header.host', 'is required']), get('/v1/team', { Host: null })],
-  ])('%s', async (_name, body, bytes) => {
-    expectError(await exchange(port, bytes), body);
-  });
-
-  test('an unknown path, whatever its body and headers', async () => {
-    const headers = { ...JSON_HEADERS, Prefer: 'handling=strict' };
-    expectError(await exchange(port, requestBytes('POST', '/v1/team?x=1', headers, '{')), ROUTE_NOT_FOUND);
-  });
+test.each<[string, ErrorBody, string | Buffer]>([
+  ['an unknown path', ROUTE_NOT_FOUND, get('/v1/nothing')],
+  [
+    'an unknown path, whatever its body and headers',
+    ROUTE_NOT_FOUND,
+    requestBytes('POST', '/v1/team?x=1', STRICT_JSON, '{'),
+  ],
+  ['a known path with another method', ROUTE_NOT_FOUND, requestBytes('PUT', '/v1/customers/x')],
+  ['a method that no operation has', ROUTE_NOT_FOUND, requestBytes('PROPFIND', '/v1/customers')],
+  ['OPTIONS of the server', ROUTE_NOT_FOUND, requestBytes('OPTIONS', '*')],
+  ['a doubled slash', ROUTE_NOT_FOUND, get('//v1/customers')],
+  ['a path in upper case', ROUTE_NOT_FOUND, get('/V1/customers')],
+  ['a malformed escape', UNDECODABLE_PATH, get('/v1/customers/%zz')],
+  ['an escape that is not UTF-8, outside /v1', UNDECODABLE_PATH, get('/%ff')],
+  ['a path of more than 8 KiB', TOO_LARGE_HEADERS, get(`/v1/${'x'.repeat(8_300)}`)],
+  ['a first line that is not HTTP', NOT_HTTP, 'garbage\r\n\r\n'],
+  // Two proxies could find the end of such a request at different bytes.
+  ['both a length and chunks', NOT_HTTP, post({ ...CHUNKED, 'Content-Length': '2' }, '0\r\n\r\n')],
+  ['a URL that is not ASCII', NOT_ASCII, Buffer.from('GET /v1/ñ HTTP/1.1\r\nHost: x\r\n\r\n')],
+  ['headers of more than 8 KiB', TOO_LARGE_HEADERS, get('/v1/team', { 'X-Large': 'x'.repeat(8_300) })],
+  ['65 headers', invalid(['header', 'must have at most 64 fields']), get('/v1/team', SIXTY_FIVE_HEADERS)],
+  ['66 headers', TOO_LARGE_HEADERS, get('/v1/team', { ...SIXTY_FIVE_HEADERS, 'X-64': 'a' })],
+  ['HTTP/1.1 without a Host', invalid(['header.host', 'is required']), get('/v1/team', { Host: null })],
+])('a request that reaches no operation, %s, gets the body of an error', async (_name, body, bytes) => {
+  expectError(await exchange(port, bytes), body);
 });
 
 const key = { 'x-api-key': agency.key };
@@ -123,45 +122,43 @@ test('a body with Expect: 100-continue is accepted', async () => {
   expect((await exchange(port, post(headers, VALID_CUSTOMER)))?.status).toBe(201);
 });
 
-describe('a body that cannot be read gets the body of an error, and changes nothing', () => {
-  const bodyError = (message: string): ErrorBody => invalid(['body', message]);
-  const NOT_TYPED = bodyError('must be JSON, and be sent with Content-Type: application/json');
-  const ABSENT = bodyError('is required');
-  const NOT_AN_OBJECT = bodyError('must be a JSON object');
-  const TOO_DEEP = bodyError('must not be nested deeper than 32 levels');
-  const TOO_LARGE = errorBody('PAYLOAD_TOO_LARGE', 'The body is larger than 256 KiB.');
-  const LIMIT = 256 * 1024;
+const bodyError = (message: string): ErrorBody => invalid(['body', message]);
+const NOT_TYPED = bodyError('must be JSON, and be sent with Content-Type: application/json');
+const ABSENT = bodyError('is required');
+const NOT_AN_OBJECT = bodyError('must be a JSON object');
+const TOO_DEEP = bodyError('must not be nested deeper than 32 levels');
+const TOO_LARGE = errorBody('PAYLOAD_TOO_LARGE', 'The body is larger than 256 KiB.');
+const LIMIT = 256 * 1024;
 
-  const chunked = { ...JSON_HEADERS, ...CHUNKED, 'Content-Length': null };
-  const MERGE_PATCH = bodyError('must be sent with content-type: application/json');
-  const inLatin1 = Buffer.from('{"firstName":"\xe9"}', 'latin1');
-  const largeChunk = `${(LIMIT + 1).toString(16)}\r\n${'x'.repeat(LIMIT + 1)}\r\n0\r\n\r\n`;
+const chunked = { ...JSON_HEADERS, ...CHUNKED, 'Content-Length': null };
+const MERGE_PATCH = bodyError('must be sent with content-type: application/json');
+const inLatin1 = Buffer.from('{"firstName":"\xe9"}', 'latin1');
+const largeChunk = `${(LIMIT + 1).toString(16)}\r\n${'x'.repeat(LIMIT + 1)}\r\n0\r\n\r\n`;
 
-  test.each<[string, ErrorBody, Record<string, string | null>, string | Buffer]>([
-    ['malformed JSON', NOT_JSON, JSON_HEADERS, '{"contacts":'],
-    ['text that is not UTF-8', NOT_JSON, JSON_HEADERS, inLatin1],
-    ['no body', ABSENT, JSON_HEADERS, ''],
-    ['no body and no content type', ABSENT, {}, ''],
-    ['JSON as text/plain', NOT_TYPED, { 'Content-Type': 'text/plain' }, VALID_CUSTOMER],
-    ['JSON without a content type', NOT_TYPED, {}, VALID_CUSTOMER],
-    ['a merge patch', MERGE_PATCH, { 'Content-Type': 'application/merge-patch+json' }, VALID_CUSTOMER],
-    ['an array', NOT_AN_OBJECT, JSON_HEADERS, '[]'],
-    ['null', bodyError('must not be null'), JSON_HEADERS, 'null'],
-    ['arrays in arrays', TOO_DEEP, JSON_HEADERS, '['.repeat(LIMIT / 2) + ']'.repeat(LIMIT / 2)],
-    ['a text of exactly 256 KiB', NOT_AN_OBJECT, JSON_HEADERS, `"${'x'.repeat(LIMIT - 2)}"`],
-    ['more than 256 KiB in one chunk', TOO_LARGE, chunked, largeChunk],
-    ['more than 256 KiB by its length', TOO_LARGE, { ...JSON_HEADERS, 'Content-Length': '99999999' }, ''],
-    ['a malformed chunk', NOT_HTTP, chunked, 'zz\r\n'],
-  ])('%s', async (_name, body, headers, bytes) => {
+test.each<[string, ErrorBody, Record<string, string | null>, string | Buffer]>([
+  ['malformed JSON', NOT_JSON, JSON_HEADERS, '{"contacts":'],
+  ['malformed JSON without a key', UNAUTHORIZED.noKey, { ...JSON_HEADERS, 'x-api-key': null }, '{'],
+  ['text that is not UTF-8', NOT_JSON, JSON_HEADERS, inLatin1],
+  ['no body', ABSENT, JSON_HEADERS, ''],
+  ['no body and no content type', ABSENT, {}, ''],
+  ['JSON as text/plain', NOT_TYPED, { 'Content-Type': 'text/plain' }, VALID_CUSTOMER],
+  ['JSON without a content type', NOT_TYPED, {}, VALID_CUSTOMER],
+  ['a merge patch', MERGE_PATCH, { 'Content-Type': 'application/merge-patch+json' }, VALID_CUSTOMER],
+  ['an array', NOT_AN_OBJECT, JSON_HEADERS, '[]'],
+  ['null', bodyError('must not be null'), JSON_HEADERS, 'null'],
+  ['arrays in arrays', TOO_DEEP, JSON_HEADERS, '['.repeat(LIMIT / 2) + ']'.repeat(LIMIT / 2)],
+  ['a text of exactly 256 KiB', NOT_AN_OBJECT, JSON_HEADERS, `"${'x'.repeat(LIMIT - 2)}"`],
+  ['more than 256 KiB in one chunk', TOO_LARGE, chunked, largeChunk],
+  ['more than 256 KiB by its length', TOO_LARGE, { ...JSON_HEADERS, 'Content-Length': '99999999' }, ''],
+  ['a malformed chunk', NOT_HTTP, chunked, 'zz\r\n'],
+])(
+  'a body that cannot be read, %s, gets the body of an error, and changes nothing',
+  async (_name, body, headers, bytes) => {
     const { key, id } = await service.agency();
     expectError(await exchange(port, post({ 'x-api-key': key, ...headers }, bytes)), body);
     expect(await service.query('select from customers where organization_id = $1', [id])).toEqual([]);
-  });
-
-  test('without a key it is not read', async () => {
-    expectError(await exchange(port, post(JSON_HEADERS, '{')), UNAUTHORIZED.noKey);
-  });
-});
+  },
+);
 
 test('a DELETE needs no body, whatever its content type; it accepts JSON, and rejects any other body', async () => {
   const remove = async (headers: Record<string, string | null>, body = '') => {
@@ -181,9 +178,8 @@ test('a DELETE needs no body, whatever its content type; it accepts JSON, and re
 });
 
 test("X-Request-Id is the client's own, or a new UUID where the client sends none or one of another form", async () => {
-  const idOf = async (sent: string | null, target = '/v1/team') => {
-    return (await exchange(port, get(target, { ...key, 'X-Request-Id': sent })))?.headers['x-request-id'];
-  };
+  const idOf = async (sent: string | null, target = '/v1/team') =>
+    (await exchange(port, get(target, { ...key, 'X-Request-Id': sent })))?.headers['x-request-id'];
   for (const id of ['12345678', 'a'.repeat(64), 'Trace_id-0042'])
     for (const target of ['/v1/team', '/nothing', '/v1/customers/%zz'])
       expect(await idOf(id, target)).toBe(id);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
-import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 import { generateKey } from '../../src/api-keys/api-key.ts';
 import { openKeyCache } from '../../src/api-keys/cache.ts';
 import { checkDatabase, type DatabaseOptions, unprepared } from '../../src/db/index.ts';
@@ -161,39 +161,37 @@ async function behindProxy(options: Partial<DatabaseOptions> = {}) {
   return { proxy, ...instance };
 }
 
-describe('when the database cannot be reached', () => {
-  test('writes are 503 and reads wait; when it is back, both succeed', async () => {
-    const agency = await service.agency();
-    const { proxy, send, statusOf } = await behindProxy();
-    const create = (title: string) => [agency, 'POST', '/v1/catalog/products', { title }] as const;
-    expect(await statusOf(...create('Antes'))).toBe(201);
-    proxy.cut();
-    const read = send(agency, 'GET', '/v1/catalog/products');
-    // Without a connection it was certainly not applied.
-    expectUnavailable(await send(...create('Durante')), UNDONE);
-    proxy.mend();
-    expect(await read).toMatchObject({ status: 200, body: { pagination: { total: 1 } } });
-    expect(await statusOf(...create('Después'))).toBe(201);
-    const { body } = await agency.get('/v1/catalog/products');
-    expect(body.data.map(({ title }: { title: string }) => title)).toEqual(['Después', 'Antes']);
-  });
+test('while the database cannot be reached, writes are 503 and reads wait; when it is back, both succeed', async () => {
+  const agency = await service.agency();
+  const { proxy, send, statusOf } = await behindProxy();
+  const create = (title: string) => [agency, 'POST', '/v1/catalog/products', { title }] as const;
+  expect(await statusOf(...create('Antes'))).toBe(201);
+  proxy.cut();
+  const read = send(agency, 'GET', '/v1/catalog/products');
+  // Without a connection it was certainly not applied.
+  expectUnavailable(await send(...create('Durante')), UNDONE);
+  proxy.mend();
+  expect(await read).toMatchObject({ status: 200, body: { pagination: { total: 1 } } });
+  expect(await statusOf(...create('Después'))).toBe(201);
+  const { body } = await agency.get('/v1/catalog/products');
+  expect(body.data.map(({ title }: { title: string }) => title)).toEqual(['Después', 'Antes']);
+});
 
-  test('a write whose result is lost is 503 and not repeated: it may have been applied', async () => {
-    const agency = await service.agency();
-    const { proxy, send } = await behindProxy();
-    const { id } = await product(agency);
-    const release = await lock('products');
-    const lost = send(agency, 'PATCH', `/v1/catalog/products/${id}`, { title: 'Oaxaca' });
-    await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
-    proxy.cut();
-    proxy.mend();
-    // A second attempt would wait for the lock like the first.
-    await expect.poll(async () => (await Promise.race([lost, pause(1)]))?.status).toBe(503);
-    expectUnavailable(await lost, UNKNOWN);
-    await release();
-    await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(0);
-    await expect.poll(async () => (await agency.get(`/v1/catalog/products/${id}`)).body.title).toBe('Oaxaca');
-  });
+test('a write whose result is lost is 503 and not repeated: it may have been applied', async () => {
+  const agency = await service.agency();
+  const { proxy, send } = await behindProxy();
+  const { id } = await product(agency);
+  const release = await lock('products');
+  const lost = send(agency, 'PATCH', `/v1/catalog/products/${id}`, { title: 'Oaxaca' });
+  await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
+  proxy.cut();
+  proxy.mend();
+  // A second attempt would wait for the lock like the first.
+  await expect.poll(async () => (await Promise.race([lost, pause(1)]))?.status).toBe(503);
+  expectUnavailable(await lost, UNKNOWN);
+  await release();
+  await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(0);
+  await expect.poll(async () => (await agency.get(`/v1/catalog/products/${id}`)).body.title).toBe('Oaxaca');
 });
 
 const DEALLOCATE = unprepared('test.deallocate', () => sql<object>`deallocate all`);

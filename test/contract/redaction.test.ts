@@ -15,10 +15,7 @@ const lines: string[] = [];
 const logTo = { write: (line: string) => lines.push(line) };
 const { service, dashboard } = await useDashboard(
   { logger: createLogger('trace', logTo) },
-  {
-    logTo,
-    logLevel: 'trace',
-  },
+  { logTo, logLevel: 'trace' },
 );
 
 const SECRET = 'planted-secret';
@@ -88,10 +85,8 @@ test('the log has no key, token, contact, message or other part of a request to 
 
 test('the logged errors of PostgreSQL have their SQLSTATE, and none of the data that PostgreSQL quotes', async () => {
   const brokenLines: string[] = [];
-  const broken = await startService({
-    logTo: { write: (line) => brokenLines.push(line) },
-    logLevel: 'trace',
-  });
+  const brokenLog = { write: (line: string) => brokenLines.push(line) };
+  const broken = await startService({ logTo: brokenLog, logLevel: 'trace' });
   onTestFinished(broken.close);
   const agency = await broken.agency();
   await broken.query('alter table customers add constraint no_secrets check (summary not like $$planted%$$)');

@@ -19,13 +19,7 @@ export const TOKEN = 'dashboard-token-of-the-test-service-0001';
 /** Calls the dashboard API; every response is compared with its OpenAPI document. */
 export type Caller = Calls<{ token?: string | null }>;
 
-export type Dashboard = Caller & {
-  app: FastifyInstance;
-  /** The same, with paths below the organization. */
-  of: (agency: { id: string }) => Caller;
-  /** Every row of an organization, table by table, without the time at which keys were last used, which a timer writes. */
-  stored: (agency: { id: string }) => Promise<Record<string, unknown[]>>;
-};
+export type Dashboard = Awaited<ReturnType<typeof buildDashboard>>;
 
 /** Shared by all applications, because compiling the schemas is slow. */
 const hold = contractOf(INTERNAL);
@@ -40,10 +34,7 @@ const callerOf = (app: FastifyInstance, prefix: string): Caller =>
     ask(app, hold, { ...sent, method, url: prefix + path, secret: token }),
   );
 
-export async function buildDashboard(
-  service: Service,
-  options: Partial<DashboardOptions> = {},
-): Promise<Dashboard> {
+export async function buildDashboard(service: Service, options: Partial<DashboardOptions> = {}) {
   const app = await buildDashboardApp({
     db: service.db,
     token: TOKEN,
@@ -56,8 +47,10 @@ export async function buildDashboard(
   return {
     app,
     ...callerOf(app, root),
-    of: ({ id }) => callerOf(app, `${root}/organizations/${id}`),
-    stored: async ({ id }) => {
+    /** The same, with paths below the organization. */
+    of: ({ id }: { id: string }) => callerOf(app, `${root}/organizations/${id}`),
+    /** Every row of an organization, table by table, without the time at which keys were last used, which a timer writes. */
+    stored: async ({ id }: { id: string }): Promise<Record<string, unknown[]>> => {
       const found = await service.query<{ name: string; row: unknown }>(STORED, [id], 'stored');
       const rowsOf = (table: string) => found.filter(({ name }) => name === table).map(({ row }) => row);
       return Object.fromEntries(TENANT_TABLES.map((table) => [table, rowsOf(table)]));

@@ -111,14 +111,6 @@ export async function countAtWork(ownerUrl: string, event: string): Promise<numb
   return results.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
 }
 
-export type TestDatabase = {
-  /** As the role that the service works as. */
-  url: string;
-  /** As the owner, who may do everything. */
-  ownerUrl: string;
-  drop: () => Promise<void>;
-};
-
 /** Citus starts its own processes in a database again and again, and can have prepared a commit for a client that has gone. */
 async function dropDatabase(node: string, name: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
@@ -139,7 +131,7 @@ async function dropDatabase(node: string, name: string): Promise<void> {
 }
 
 /** A copy of the template; on a cluster, one on every node. */
-export async function createTestDatabase(serverUrl: string, template = TEMPLATE): Promise<TestDatabase> {
+export async function createTestDatabase(serverUrl: string, template = TEMPLATE) {
   const name = `test_${randomBytes(6).toString('hex')}`;
   const nodes = [serverUrl, ...inject('workerUrls')];
   // A template that a process of Citus is connected to cannot be copied.
@@ -158,7 +150,9 @@ export async function createTestDatabase(serverUrl: string, template = TEMPLATE)
     });
   const ownerUrl = withDatabase(serverUrl, name);
   return {
+    /** As the role that the service works as. */
     url: asService(ownerUrl),
+    /** As the owner, who may do everything. */
     ownerUrl,
     drop: async () => {
       for (const node of nodes) await dropDatabase(node, name);
@@ -167,7 +161,7 @@ export async function createTestDatabase(serverUrl: string, template = TEMPLATE)
 }
 
 /** A database for one test, which ends with it. */
-export async function ownDatabase(template?: string): Promise<TestDatabase> {
+export async function ownDatabase(template?: string) {
   const database = await createTestDatabase(inject('serverUrl'), template);
   onTestFinished(database.drop);
   return database;
@@ -195,7 +189,7 @@ export async function formCluster([coordinator = '', ...workers]: string[]): Pro
  */
 export async function ownClusterDatabase(
   addressOf: (workerUrl: string, index: number) => Promise<string> = async (url) => url,
-): Promise<TestDatabase> {
+) {
   const database = await ownDatabase(EMPTY_TEMPLATE);
   const [coordinator = '', ...workers] = nodesOf(database.ownerUrl);
   await formCluster([coordinator, ...(await Promise.all(workers.map(addressOf)))]);

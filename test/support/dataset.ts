@@ -16,20 +16,6 @@ type OrganizationSize = {
 /** The first organization has the number 1 in `recordId`, the next one 2. */
 export type DataSet = readonly OrganizationSize[];
 
-/** Of the benchmark: the numbers of the large organization, and of the first of the others. */
-export const LARGE = 1;
-export const MIDDLE = 2;
-
-const ofCustomers = (customers: number) => ({
-  ...{ customers, products: customers / 10, quotes: customers / 8 },
-  ...{ opportunities: customers / 5, conversations: customers / 5 },
-});
-
-export const organizationsOf = (customers: number): DataSet => [
-  ofCustomers(customers),
-  ...Array.from({ length: 10 }, () => ofCustomers(customers / 50)),
-];
-
 const KIND = {
   organization: 1,
   customer: 2,

@@ -15,7 +15,7 @@ import { listQuotes, quoteRecord } from '../../src/quotes/repository.ts';
 import { listTeamMembers, teamMemberRecord } from '../../src/team/repository.ts';
 import { bodyOf, DOCUMENTED, INTERNAL, operationOf, operationsOf, SCHEMAS } from './contract.ts';
 import type { Dashboard } from './dashboard.ts';
-import { LARGE, recordId } from './dataset.ts';
+import { recordId } from './dataset.ts';
 import {
   attachment,
   contact,
@@ -375,7 +375,7 @@ export const REFERENCES: Record<string, (agency: Agency, word: string) => Promis
   stageId: (agency, word) => stage(agency, { key: `${word} ${newId()}`, name: word }),
 };
 
-const ofCustomer: Filter = { loaded: recordId('customer', LARGE, 7) };
+const ofCustomer: Filter = { loaded: recordId('customer', 1, 7) };
 
 /** Parameters that do not compare one field with a value: test/finding.test.ts, test/keys/api-keys.test.ts. */
 export const FINDING = ['active', 'contact', 'contactType', 'ids', 'mergedInto', 'token', 'userId'];
@@ -427,8 +427,8 @@ const LISTED: Record<string, Omit<List, 'dates' | 'creates' | 'written'>> = {
     filters: {
       customerId: ofCustomer,
       salesStage: { values: ['Qualified', 'Won'], loaded: 'qualified' },
-      sellerMemberId: { loaded: recordId('member', LARGE, 3) },
-      stageId: { loaded: recordId('stage', LARGE, 4) },
+      sellerMemberId: { loaded: recordId('member', 1, 3) },
+      stageId: { loaded: recordId('stage', 1, 4) },
       temperature: { values: ['hot', 'cold'], loaded: 'hot' },
     },
     searched: { title: 'title', shortRef: 'short reference', destination: 'destination' },
@@ -454,7 +454,7 @@ const LISTED: Record<string, Omit<List, 'dates' | 'creates' | 'written'>> = {
     filters: {
       customerId: { ...ofCustomer, isDerived: true },
       opened: { field: 'openCount', values: [2, 0], sent: 'true', loaded: 'true' },
-      opportunityId: { loaded: recordId('opportunity', LARGE, 5) },
+      opportunityId: { loaded: recordId('opportunity', 1, 5) },
       status: { values: ['draft', 'published'], loaded: 'published' },
     },
     searched: { title: 'title', destination: 'destination' },

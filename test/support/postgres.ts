@@ -76,7 +76,8 @@ const SETTINGS = {
 function startServer(): Promise<Server> {
   if (process.env.TEST_POSTGRES === 'pooler') return useRunning();
   if (process.env.TEST_POSTGRES === 'citus') return useCluster();
-  return process.env.TEST_POSTGRES === 'container' ? startContainer() : startEmbedded();
+  if (process.env.TEST_POSTGRES === 'container') return startContainer();
+  return startEmbeddedPostgres(join(tmpdir(), 'postgres'), SETTINGS);
 }
 
 async function useRunning(): Promise<Server> {
@@ -87,9 +88,6 @@ async function useRunning(): Promise<Server> {
     );
   return { url, poolerUrl, stop: async () => undefined };
 }
-
-const addressOf = (host: string, port: number, url: string): string =>
-  url.replace(/@[^/]*\//, `@${host}:${port}/`);
 
 async function useCluster(): Promise<Server> {
   const url = process.env.TEST_CITUS_URL;
@@ -104,12 +102,8 @@ async function useCluster(): Promise<Server> {
     throw new Error(
       'TEST_POSTGRES=citus needs TEST_CITUS_URL: a database on the coordinator of a Citus cluster with two workers at least, as a superuser who needs no password among the nodes.',
     );
-  const workers = nodes.rows.map(({ host, port }) => addressOf(host, port, url));
+  const workers = nodes.rows.map(({ host, port }) => url.replace(/@[^/]*\//, `@${host}:${port}/`));
   return { url, workers, stop: async () => undefined };
-}
-
-async function startEmbedded(): Promise<Server> {
-  return startEmbeddedPostgres(join(tmpdir(), 'postgres'), SETTINGS);
 }
 
 /** Loaded on demand, because loading the library takes longer than PostgreSQL's start. */

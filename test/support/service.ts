@@ -94,14 +94,8 @@ async function expectNothingLeft(db: Database, pool: pg.Pool, dataDir: string): 
       const { total, idle, running, waiting } = db.stats();
       const clients = (await pool.query(others)).rowCount;
       const files = await openIn(dataDir);
-      expect({ inUse: total - idle, running, waiting, clients, files, leaks }).toEqual({
-        inUse: 0,
-        running: 0,
-        waiting: 0,
-        clients: 0,
-        files: [],
-        leaks: [],
-      });
+      const left = { inUse: total - idle, running, waiting, clients, files, leaks };
+      expect(left).toEqual({ inUse: 0, running: 0, waiting: 0, clients: 0, files: [], leaks: [] });
     },
     { timeout: 10_000 },
   );

@@ -85,20 +85,13 @@ export function rowsOf<Item>(lists: readonly (readonly Item[])[]): Item[][] {
   return rows.flatMap((row) => row.flatMap((_, at) => (at % 8 === 0 ? [row.slice(at, at + 8)] : [])));
 }
 
-type Edges = { taken: string[]; refused: string[] };
-
-const MOMENTS: Edges = {
-  taken: ['0001-01-01T00:00:00.000Z', '2028-02-29T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
-  refused: [
-    '0000-12-31T23:59:59Z',
-    '0001-01-01T00:00:00+00:01',
-    '9999-12-31T23:59:59-00:01',
-    '2026-02-30T00:00:00Z',
-    '2026-11-21T10:00:00',
-    '2026-11-21',
-    '',
-  ],
-};
-
 /** By the formats of the documents: values that a field stores as they are, and values that it rejects. */
-export const EDGES: Record<string, Edges> = { 'date-time': MOMENTS };
+export const EDGES: Record<string, { taken: string[]; refused: string[] }> = {
+  'date-time': {
+    taken: ['0001-01-01T00:00:00.000Z', '2028-02-29T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
+    refused: [
+      ...['0000-12-31T23:59:59Z', '0001-01-01T00:00:00+00:01', '9999-12-31T23:59:59-00:01'],
+      ...['2026-02-30T00:00:00Z', '2026-11-21T10:00:00', '2026-11-21', ''],
+    ],
+  },
+};

@@ -10,14 +10,7 @@ import { freePort, type ServiceProcess, startProcess } from '../support/process.
 
 export const TOKEN = 'dashboard-token-of-the-fault-tests-0001';
 
-/** An instance of the service as a process. It has the same ports after every start. */
-export type Instance = {
-  port: number;
-  dashboardPort: number;
-  process: () => ServiceProcess;
-  start: () => Promise<void>;
-  kill: () => Promise<void>;
-};
+export type Instance = Awaited<ReturnType<typeof openInstance>>;
 
 /** Sends the signal, and waits for the end. */
 export async function end({ child, ended }: ServiceProcess, signal: NodeJS.Signals): Promise<void> {
@@ -32,37 +25,28 @@ export async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
-/** Starts an instance, which ends with the test. */
+/** Starts an instance of the service as a process, which ends with the test. It has the same ports after every start. */
 export async function openInstance(
   environment: Record<string, string>,
   launch: (environment: Record<string, string>) => ServiceProcess = startProcess,
-): Promise<Instance> {
+) {
   const [PORT, DASHBOARD_PORT] = [await freePort(), await freePort()];
-  let current: ServiceProcess | undefined;
-  const instance: Instance = {
+  const ports = { HOST: '127.0.0.1', PORT, DASHBOARD_PORT, DASHBOARD_TOKEN: TOKEN };
+  const variables = { ...ports, RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'fatal', ...environment };
+  let current = launch(variables);
+  const kill = () => end(current, 'SIGKILL');
+  onTestFinished(kill);
+  await current.until('Try it:');
+  return {
     port: Number(PORT),
     dashboardPort: Number(DASHBOARD_PORT),
-    process: () => {
-      if (!current) throw new Error('The instance was never started.');
-      return current;
-    },
+    process: () => current,
     start: async () => {
-      current = launch({
-        HOST: '127.0.0.1',
-        PORT,
-        DASHBOARD_PORT,
-        DASHBOARD_TOKEN: TOKEN,
-        RATE_LIMIT_PER_MINUTE: '0',
-        LOG_LEVEL: 'fatal',
-        ...environment,
-      });
+      current = launch(variables);
       await current.until('Try it:');
     },
-    kill: () => end(instance.process(), 'SIGKILL'),
+    kill,
   };
-  onTestFinished(instance.kill);
-  await instance.start();
-  return instance;
 }
 
 /** An organization with a key. */

@@ -8,26 +8,14 @@ import { end, type Instance, temporaryFolder } from './instance.ts';
 
 const run = promisify(execFile);
 
-/** nginx with the configuration of deploy/, in front of instances on this machine; it ends with the test. */
-export type Front = {
-  port: number;
-  tlsPort: number;
-  dashboardPort: number;
-  /** An empty folder for certificates. */
-  tls: string;
-  /** The folder of its temporary files: what clients have not read yet. */
-  spool: string;
-  /** Whether each instance gets requests, in their order. */
-  up: () => Promise<boolean[]>;
-  restart: () => Promise<void>;
-};
-
 type Address = Pick<Instance, 'port' | 'dashboardPort'>;
 
 const SHIPPED = new URL('../../deploy/nginx.conf', import.meta.url);
 
+type Places = { port: number; tlsPort: number; dashboardPort: number; tls: string; spool: string };
+
 /** The configuration of deploy/, with addresses and folders of this machine. */
-async function configurationFor(instances: readonly Address[], front: Omit<Front, 'up' | 'restart'>) {
+async function configurationFor(instances: readonly Address[], front: Places): Promise<string> {
   let text = await readFile(SHIPPED, 'utf8');
   const replace = (shipped: string, here: string): void => {
     if (!text.includes(shipped)) throw new Error(`deploy/nginx.conf has no "${shipped}".`);
@@ -61,8 +49,12 @@ async function countRequests({ dashboardPort }: Address): Promise<number> {
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** @param spoolMiB gives the spool a disk of its own of this size: needs root */
-export async function startFront(instances: readonly Address[], spoolMiB?: number): Promise<Front> {
+/**
+ * nginx with the configuration of deploy/, in front of instances on this machine; it ends with the test. `tls` is an empty folder
+ * for certificates, `spool` that of its temporary files: what clients have not read yet.
+ * @param spoolMiB gives the spool a disk of its own of this size: needs root
+ */
+export async function startFront(instances: readonly Address[], spoolMiB?: number) {
   const folder = await temporaryFolder();
   const [tls, file] = [join(folder, 'tls'), join(folder, 'nginx.conf')];
   // On a disk: temporary folders can be in memory.
@@ -78,12 +70,9 @@ export async function startFront(instances: readonly Address[], spoolMiB?: numbe
       await run('umount', ['--lazy', spool]);
     });
   }
-  const [port, tlsPort, dashboardPort] = [
-    Number(await freePort()),
-    Number(await freePort()),
-    Number(await freePort()),
-  ];
-  const front = { port, tlsPort, dashboardPort, tls, spool };
+  const newPort = async () => Number(await freePort());
+  const ports = { port: await newPort(), tlsPort: await newPort(), dashboardPort: await newPort() };
+  const front = { ...ports, tls, spool };
   await writeFile(file, await configurationFor(instances, front));
   const settings = `daemon off; pid ${folder}/pid; error_log stderr notice;`;
   const start = async () => {
@@ -96,10 +85,11 @@ export async function startFront(instances: readonly Address[], spoolMiB?: numbe
 
   return {
     ...front,
+    /** Whether each instance gets requests, in their order. */
     up: async () => {
       const before = await Promise.all(instances.map(countRequests));
       for (let request = 0; request < 8 * instances.length; request += 1)
-        await fetch(`http://127.0.0.1:${port}/openapi.json`).then((response) => response.arrayBuffer());
+        await fetch(`http://127.0.0.1:${front.port}/openapi.json`).then((response) => response.arrayBuffer());
       const after = await Promise.all(instances.map(countRequests));
       return after.map((count, index) => count > (before[index] ?? 0));
     },
