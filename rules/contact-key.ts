@@ -74,14 +74,18 @@ const DIALLED_AT_HOME: readonly Replacement[] = [
 const NUMBER_IN_SEARCH = /^[\d+\s.()[\]{}\p{Dash_Punctuation}]{4,}$/u;
 
 /**
- * The texts that a search looks for: the text, and what else it may stand for: a telephone number without punctuation, or an address
- * in a URL, where an unencoded + is a space.
+ * The texts that a search looks for: the text, and what else it may stand for: the contact key of a telephone number or a handle, a
+ * part of a number without punctuation, or an address in a URL, where an unencoded + is a space.
  */
 export function searchedTexts(text: string): string[] {
   const value = visible(text);
   const identifier = account('whatsapp', value);
-  if (NUMBER_IN_SEARCH.test(identifier))
-    return [text, replaced(withoutPunctuation(identifier), DIALLED_AT_HOME)];
+  if (NUMBER_IN_SEARCH.test(identifier)) {
+    const key = contactKey('telefono', identifier)?.slice(1);
+    return [text, key ?? replaced(withoutPunctuation(identifier), DIALLED_AT_HOME)];
+  }
+  const handle = value.trim().toLowerCase();
+  if (handle.startsWith('@') || PROFILE.test(handle)) return [text, contactKey('instagram', handle) ?? value];
   return [text, identifier.includes('@') ? identifier.replaceAll(' ', '+') : value];
 }
 

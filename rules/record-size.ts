@@ -27,8 +27,10 @@ function largestOf(sent: object): [name: string, value: unknown] {
   return [largest?.name ?? '', largest?.value];
 }
 
-/** The largest field of a request; of an import, the content of the largest message. */
+/** The largest field of a request; of an import, the largest content. */
 export function largestField(sent: object): string {
   const [name, value] = largestOf(sent);
-  return name === 'data' ? `data[${largestOf(Object(value))[0]}].content` : name;
+  if (name !== 'data') return name;
+  const contents = (value as { content?: unknown }[]).map(({ content }) => content);
+  return `data[${largestOf(contents)[0]}].content`;
 }

@@ -81,6 +81,9 @@ describe('an upload', () => {
     ['a file as its kind', [['kind', fileOf('x')], FILE], ['body.kind']],
     ['two files', [KIND, FILE, FILE], ['body.file']],
     ['two kinds', [KIND, FILE, KIND], ['body.kind']],
+    ['a kind that is not UTF-8', [['kind', 'i\ufffd'], FILE], ['body.kind']],
+    ['more than 20 parts', [KIND, FILE, ...Array<Part>(19).fill(['x', 'x'])], ['body']],
+    ['a part that every object has', [KIND, FILE, ['__proto__', 'x']], ['body']],
     ['a kind of 256 characters', [['kind', 'ñ'.repeat(256)], FILE], ['body.kind']],
     ['a file name of 256 characters', [KIND, ['file', fileOf('x', 'n'.repeat(256))]], ['body.file.fileName']],
   ])('with %s is a validation error that names it, and stores nothing', async (_name, parts, paths) => {

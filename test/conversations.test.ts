@@ -243,6 +243,8 @@ test('a conversation keeps its customer when its contact changes, unless another
   // A number becomes a linked id.
   for (const contact of ['123456789012345@lid', 'MX.123', '+5215512345679'])
     for (const write of [put, patch]) expect(await customerOf(write(id, { contact }))).toBe(ana.id);
+  await put(id, { contact: '+5215512345670', customerId: ana.id });
+  expect(await customerOf(patch(id, { contact: '+52 55 1234 5670' }))).toBe(ana.id);
   for (const write of [patch, put]) {
     await put(id, { customerId: ana.id });
     expect(await customerOf(write(id, { contact: '+5215512345670' }))).toBe(eva.id);
@@ -548,6 +550,8 @@ test('a WhatsApp contact that belongs to nobody is named in the response, a grou
   for (const contact of ['visitor', '12', 'ana@example.com']) {
     expect(await put(path, { ...CHAT, contact })).toMatchObject(ignored);
     expect(await patch(path, { contact })).toMatchObject(ignored);
+    await patch(path, { channel: 'web' });
+    expect(await patch(path, { channel: 'whatsapp' })).toMatchObject(ignored);
   }
   const group = '120363025246125486@g.us';
   const taken = [group, '120363025246125486@newsletter', 'status@broadcast', NUMBER];

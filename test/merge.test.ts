@@ -22,6 +22,9 @@ test('a merged customer is not found; the error names the customer of the last m
   const [first, second, last] = [await customer(agency), await customer(agency), await customer(agency)];
   await merge(agency, second, first);
   await merge(agency, last, second);
+  const { get } = dashboard.of(agency);
+  for (const { id } of [second, last])
+    expect((await get(`/customers?archived=true&mergedInto=${id}`)).body.pagination.total).toBe(2);
   const message = expect.stringContaining(`merged into customer ${last.id}. Use that id.`);
   const notFound = { code: 'CUSTOMER_NOT_FOUND', message };
   for (const { id } of [first, second])

@@ -33,6 +33,8 @@ const oneOf = <Reason extends string>(
   messages: Record<Reason, string>,
 ) => kind<Reason>({ status, message: (reason) => messages[reason], example });
 
+const SEND_KEY = 'Send one key, as `Authorization: Bearer <key>` or as `x-api-key: <key>`.';
+
 const MAX_DETAILS = 20;
 const LIMIT_RULE = limitRule(MAX_LIMIT);
 
@@ -60,10 +62,9 @@ const ERRORS = {
   }),
   UNAUTHORIZED: {
     ...oneOf(401, 'notActive', {
-      noKey: 'No API key was found. Send one key, as `Authorization: Bearer <key>` or as `x-api-key: <key>`.',
-      incomplete:
-        'This is not a complete API key: its format or its checksum is wrong. Copy the whole key, from `tcrm_` to the last character.',
-      notActive: 'The API key is not valid: it is unknown, expired or revoked.',
+      noKey: `No API key was found, or two different ones. ${SEND_KEY}`,
+      incomplete: `This is not a complete API key: its format or its checksum is wrong. Copy the whole key, from \`tcrm_\` to the last character. ${SEND_KEY}`,
+      notActive: `The API key is not valid: it is unknown, expired or revoked. ${SEND_KEY}`,
       noToken: 'No valid token was found. Send `Authorization: Bearer <DASHBOARD_TOKEN>`.',
     }),
     meaning: 'No key or token was found, or it is not valid.',

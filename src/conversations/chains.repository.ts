@@ -189,7 +189,8 @@ export const updateConversation = (
   inTransaction(scope, async (within) => {
     const stored = parseJson(await lockConversation(within, id));
     const { channel = stored.channel, contact = stored.contact } = input;
-    const isSame = channel === stored.channel && contact === stored.contact;
+    const keyOf = (channel: string, contact: string) => keyOnChannel(channel, contact) ?? contact;
+    const isSame = channel === stored.channel && keyOf(channel, contact) === keyOf(channel, stored.contact);
     const customerId = isSame ? (stored.customerId ?? NO_ID) : null;
     const { body } = await write(within, id.toLowerCase(), { ...stored, customerId, ...input }, input);
     return body;

@@ -119,7 +119,8 @@ export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) =>
     async (request, reply) => {
       const { conversationId } = request.params;
       const body = await ifMatch(request, lockConversation, conversationId, updateConversation);
-      if (request.body.contact !== undefined) nameUnknownContact(reply, parseJson(body));
+      const { channel, contact } = request.body;
+      if (channel !== undefined || contact !== undefined) nameUnknownContact(reply, parseJson(body));
       return body;
     },
   );

@@ -84,21 +84,18 @@ const transcript = (fields: Fields<unknown>, { side, order }: typeof BEFORE, $: 
       '],"total":', sum(threads.message_count), '}') as body
     from threads having count(*) > 0`;
 
-/**
- * No row: no such conversation. Null: the message is not in its transcript. Threads can have messages with
- * the same id.
- */
+/** No row: no such conversation. Null: the message is not in its transcript. Two rows: two threads have messages with this id. */
 const positionStatement = prepared(
   'conversations.position_of_message',
   ($: Params<RecordKey & { messageId: string }>): SQL<Position | { createdAt: null }> => sql`
     with threads as materialized (${chainOf($)})
     select ${isoTime(sql`message.created_at`)} as "createdAt", message.arrival
-    from threads left join (${fromStores(
+    from (select from threads limit 1) found left join (${fromStores(
       messageFields,
       ({ id, conversationId }) =>
         sql`${id} = ${$.messageId} and ${conversationId} = any(array(select threads.id from threads))`,
     )}) message on true
-    order by message.created_at desc nulls last, message.arrival desc limit 1`,
+    limit 2`,
 );
 
 const MAX_BIGINT = String(2n ** 63n - 1n);
@@ -111,11 +108,12 @@ async function positionOf(
 ): Promise<Position> {
   const sent = after ?? before;
   if (!isId(sent)) return { createdAt: sent, arrival: after === undefined ? '0' : MAX_BIGINT };
-  const [position] = await db.read(positionStatement, { organizationId, id, messageId: sent });
+  const [position, other] = await db.read(positionStatement, { organizationId, id, messageId: sent });
   if (!position) throw recordNotFound(threads, id);
-  if (position.createdAt !== null) return position;
   const path = after === undefined ? 'query.before' : 'query.after';
-  throw invalid(path, 'is not the id of a message in this transcript');
+  if (position.createdAt === null) throw invalid(path, 'is not the id of a message in this transcript');
+  if (other) throw invalid(path, 'is the id of a message in two threads: send a date-time');
+  return position;
 }
 
 /** The function reads the newest messages of a chain, or those beside a position, oldest first. It takes any thread of the chain. */

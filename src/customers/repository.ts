@@ -208,7 +208,10 @@ const listRecords = defineList('customers.list_records', recordView, {
         array(select concat(type, ' ', key) from json_each_text(${$}::json) as sent(type, key))`,
       value: contactKeysIn,
     },
-    mergedInto: equals(customers.mergedInto),
+    mergedInto: {
+      ...equals(customers.mergedInto),
+      where: ($: Placeholder) => sql`${customers.mergedInto} = ${survivorOf($)}`,
+    },
   },
   archived: { visible: isNotNull(customers.archivedAt), order: newestFirst(customers, customers.archivedAt) },
 });

@@ -9,7 +9,10 @@ import { pathOf, validate } from '../http/validation.ts';
 import type { StoredFile } from './upload.ts';
 
 export const AttachmentUpload = z.object({
-  kind: text({ min: 1, max: 255 }).meta({ examples: ['itinerary'] }),
+  // What busboy makes of other bytes.
+  kind: text({ min: 1, max: 255 })
+    .refine((kind) => !kind.includes('\ufffd'), 'must be UTF-8')
+    .meta({ examples: ['itinerary'] }),
   file: z.object(
     { fileName: text({ min: 1, max: 255 }), mimeType: text({ min: 1, max: 255 }) },
     'must be a file',
@@ -21,11 +24,21 @@ export type AttachmentDescription = { kind: string; fileName: string; mimeType: 
 /** `kind` has at most 255 characters of four bytes each; a longer one is cut, but still too long. */
 const MAX_FIELD_BYTES = 4 * 256;
 
+const MAX_PARTS = 20;
+
+/** By the codes of @fastify/multipart. */
+const REASONS: Record<string, string> = {
+  FST_PARTS_LIMIT: `must have at most ${MAX_PARTS} parts`,
+  FST_PROTO_VIOLATION: 'must not have a part with the name of a property that every object has',
+};
+
 const MIME_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/;
 
 /** Lets the routes of this scope accept multipart bodies. `readUpload` rejects other content types. */
 export async function acceptUploads(app: FastifyInstance): Promise<void> {
-  await app.register(multipart, { limits: { fieldSize: MAX_FIELD_BYTES, fileSize: Infinity, parts: 20 } });
+  await app.register(multipart, {
+    limits: { fieldSize: MAX_FIELD_BYTES, fileSize: Infinity, parts: MAX_PARTS },
+  });
   app.removeContentTypeParser('*');
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
@@ -35,8 +48,8 @@ async function* arriving<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item>
   const iterator = items[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const { done, value } = await iterator.next().catch(() => {
-        throw invalid('body', 'must be well-formed multipart/form-data');
+      const { done, value } = await iterator.next().catch(({ code }) => {
+        throw invalid('body', REASONS[code] ?? 'must be well-formed multipart/form-data');
       });
       if (done) return;
       yield value;

@@ -54,6 +54,15 @@ export class ValidationError extends Error {
 /** Twenty errors are reported, and one field can break three rules. */
 const MAX_ISSUES = 60;
 
+/** False for the length of a text that should be a list, which zod checks all the same. */
+const isFirstRule = (
+  { code, path }: z.core.$ZodRawIssue,
+  _index: number,
+  all: z.core.$ZodRawIssue[],
+): boolean =>
+  code === 'invalid_type' ||
+  !all.some((other) => other.code === 'invalid_type' && String(other.path) === String(path));
+
 /** As `safeParse`, but formats only the first issues: a body can have 40,000, and formatting blocks the event loop. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
   ({ schema }) =>
@@ -61,7 +70,7 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
     const context = { async: false, error: inWords };
     const { value, issues } = schema._zod.run({ value: data, issues: [] }, context) as z.core.ParsePayload;
     if (issues.length === 0) return { value };
-    const first = issues.slice(0, MAX_ISSUES);
+    const first = issues.slice(0, MAX_ISSUES).filter(isFirstRule);
     return {
       error: new ValidationError(
         first.map((issue) => z.core.util.finalizeIssue(issue, context, z.core.config())),

@@ -132,6 +132,8 @@ const LIMIT = 256 * 1024;
 
 const chunked = { ...JSON_HEADERS, ...CHUNKED, 'Content-Length': null };
 const MERGE_PATCH = bodyError('must be sent with content-type: application/json');
+const NO_LISTS = invalid(['body.contacts', 'must be an array'], ['body.tags', 'must be an array']);
+const textForLists = JSON.stringify({ contacts: '', tags: 'x'.repeat(101) });
 const inLatin1 = Buffer.from('{"firstName":"\xe9"}', 'latin1');
 const largeChunk = `${(LIMIT + 1).toString(16)}\r\n${'x'.repeat(LIMIT + 1)}\r\n0\r\n\r\n`;
 
@@ -145,6 +147,7 @@ test.each<[string, ErrorBody, Record<string, string | null>, string | Buffer]>([
   ['JSON without a content type', NOT_TYPED, {}, VALID_CUSTOMER],
   ['a merge patch', MERGE_PATCH, { 'Content-Type': 'application/merge-patch+json' }, VALID_CUSTOMER],
   ['an array', NOT_AN_OBJECT, JSON_HEADERS, '[]'],
+  ['texts for lists', NO_LISTS, JSON_HEADERS, textForLists],
   ['null', bodyError('must not be null'), JSON_HEADERS, 'null'],
   ['arrays in arrays', TOO_DEEP, JSON_HEADERS, '['.repeat(LIMIT / 2) + ']'.repeat(LIMIT / 2)],
   ['a text of exactly 256 KiB', NOT_AN_OBJECT, JSON_HEADERS, `"${'x'.repeat(LIMIT - 2)}"`],

@@ -89,7 +89,12 @@ test.each(ALPHABETS)('a message of %j has at most the documented bytes', async (
   const one = `${url}/${newId()}`;
   expect((await put(one, { ...MESSAGE, content })).status).toBe(201);
   const longer = { ...MESSAGE, content: `${content}x` };
-  const data = [{ ...MESSAGE, content: 'x' }, longer].map((message) => ({ id: newId(), ...message }));
+  const first = {
+    ...MESSAGE,
+    content: 'x'.repeat(MAX_BYTES.message - 1_000),
+    delivery: { subject: 'x'.repeat(2_000) },
+  };
+  const data = [first, longer].map((message) => ({ id: newId(), ...message }));
   expect(await put(one, longer)).toMatchObject(tooLarge(MAX_BYTES.message, /^body\.content$/));
   const inData = tooLarge(MAX_BYTES.message, /^body\.data\[1\]\.content$/);
   expect(await post(url, { data })).toMatchObject(inData);

@@ -23,13 +23,14 @@ export const rejected = (...errors: (string | readonly [path: string, message: s
     ),
   );
 
-const unauthorized = (message: string) => ({ error: { code: 'UNAUTHORIZED', message } }) as const;
+const SEND_KEY = 'Send one key, as `Authorization: Bearer <key>` or as `x-api-key: <key>`.';
+
+const unauthorized = (reason: string) =>
+  ({ error: { code: 'UNAUTHORIZED', message: `${reason} ${SEND_KEY}` } }) as const;
 
 /** The bodies of a 401 of /v1. */
 export const UNAUTHORIZED = {
-  noKey: unauthorized(
-    'No API key was found. Send one key, as `Authorization: Bearer <key>` or as `x-api-key: <key>`.',
-  ),
+  noKey: unauthorized('No API key was found, or two different ones.'),
   incomplete: unauthorized(
     'This is not a complete API key: its format or its checksum is wrong. Copy the whole key, from `tcrm_` to the last character.',
   ),
