@@ -72,7 +72,6 @@ const SERVICE_UNAVAILABLE = {
 
 type Agency = { id: string; send: Send; customer: string };
 
-/** Reads each list, and creates, changes and archives a customer. */
 async function use({ send, customer }: Agency, round: string) {
   const path = `/v1/customers/${customer}`;
   const created = await send('POST', '/v1/customers', { contacts: [web(round)] });

@@ -64,7 +64,6 @@ const taken =
     return response.status === 409 ? response : send({ ids: { [idName]: other.id }, body });
   };
 
-/** The database fails with the error. */
 const failing =
   (error: Error): Provocation =>
   async (send) => {

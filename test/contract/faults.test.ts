@@ -70,7 +70,6 @@ async function killConnections(): Promise<number> {
   return killed.length;
 }
 
-/** Blocks reads and writes of the table. */
 const lock = (table: string) => hold(service.ownerUrl, `lock table ${table} in access exclusive mode`);
 
 test('while connections are killed, every read succeeds', async () => {
@@ -153,7 +152,6 @@ test('a timeout is logged with the organization and the statement, and counted',
   expect(await metrics.text()).toContain('database_timeouts_total 2\n');
 });
 
-/** An instance whose database is behind a proxy. */
 async function behindProxy(options: Partial<DatabaseOptions> = {}) {
   const proxy = await startProxy(service.url);
   const instance = await startInstance({ url: proxy.url, ...options });

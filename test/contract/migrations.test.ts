@@ -22,10 +22,8 @@ const folder = new URL('../../migrations/', import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
 const { entries } = JSON.parse(read('meta/_journal.json')) as { entries: { when: number; tag: string }[] };
 
-/** Tables that belong to no organization. */
 const SHARED_TABLES = ['organizations', 'purged_organizations'];
 
-/** Indexes that do not start with the organization. */
 const UNSCOPED_INDEXES = [
   // Authentication finds the organization by the key.
   'api_keys_hash_key',
@@ -204,7 +202,6 @@ test('the organization is in every foreign key: no row can refer to another orga
     );
 });
 
-/** The bodies of our functions in PL/pgSQL. */
 const functionBodies = async (): Promise<string[]> => {
   const functions = await rows<{ body: string }>(
     migrated.ownerUrl,

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { DOCUMENTED } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { withoutTriggers } from '../support/databases.ts';
+import { TENANT_COLUMNS } from '../support/dataset.ts';
 import { ownApp } from '../support/instance.ts';
 import { BELOW, DASHBOARD_LISTS, LISTS, populate, readList, requestOf, send } from '../support/operations.ts';
 import { conversation, type Fields, message, product } from '../support/records.ts';
@@ -12,7 +13,6 @@ const { service, dashboard } = await useDashboard();
 /** More than the default page size. */
 const COUNT = 27;
 
-/** The address of the next page. */
 function nextOf({ link }: Record<string, string | undefined>): string | undefined {
   const [, address] = /^<(.*)>; rel="next"$/.exec(link ?? '') ?? [];
   expect(link).toBe(address && `<${address}>; rel="next"`);
@@ -32,13 +32,7 @@ const COLUMNS = ['updated_at', 'archived_at', 'created_at', 'last_message_at'];
 /** Gives all rows one of three timestamps, so that ids decide the order among many. */
 const flattenTimestamps = ({ id }: Agency) =>
   withoutTriggers(service.ownerUrl, async (client) => {
-    const { rows } = await client.query<{ table: string; column: string }>(
-      `select table_name as table, column_name as column from information_schema.columns c
-        where table_schema = 'public' and column_name = any($1) and exists (select from information_schema.columns o
-          where o.table_name = c.table_name and o.column_name = 'organization_id')`,
-      [COLUMNS],
-    );
-    for (const { table, column } of rows)
+    for (const { table, column } of TENANT_COLUMNS.filter(({ column }) => COLUMNS.includes(column)))
       await client.query(
         `update ${table} t set ${column} = date_trunc('day', now()) - ascii(md5(t::text)) % 3 * interval '1 hour'
           where organization_id = $1 and ${column} is not null`,

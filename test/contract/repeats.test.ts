@@ -172,11 +172,6 @@ describe('a POST that returns a record has the ETag of its next GET:', () => {
     const { headers = {} } = responses[201] ?? responses[200] ?? {};
     return method === 'POST' && 'ETag' in headers;
   }).map(({ name }) => name);
-  test('all actions on a record do', () => {
-    expect(returned).toEqual(
-      expect.arrayContaining(operationsBy('POST').filter((name) => ACTION.test(name))),
-    );
-  });
   test.each(returned)('%s', async (name) => {
     // Populate has archived products and customers, and no other archived records.
     const archive = name.replace(/^POST (.*)\/restore$/, 'DELETE $1');
@@ -185,8 +180,7 @@ describe('a POST that returns a record has the ETag of its next GET:', () => {
     const { body, headers } = await send(world, sent);
     const path = ACTION.test(sent.path) ? sent.path.replace(ACTION, '') : `${sent.path}/${body.id}`;
     const read = await send(world, { method: 'GET', path });
-    expect([read.status, read.body]).toEqual([200, body]);
-    expect(headers.etag).toBe(read.headers.etag);
+    expect([read.status, read.body, read.headers.etag]).toEqual([200, body, headers.etag]);
   });
 });
 

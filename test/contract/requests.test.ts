@@ -22,7 +22,6 @@ const UNKNOWN = '01936f5e-7c3a-7d2b-9a41-5f0c8e6b2d17';
 /** Two UTF-16 units, one code point; no record has it. */
 const ASTRAL = '🌋';
 
-/** A contact that no customer has. */
 const contact = () => web(randomUUID());
 
 const known = (schema: string): string =>

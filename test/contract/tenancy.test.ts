@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { declaredCodes, operationOf } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { withoutTriggers } from '../support/databases.ts';
+import { TENANT_COLUMNS } from '../support/dataset.ts';
 import {
   BELOW,
   below,
@@ -35,7 +36,6 @@ const newWorld = async (name?: string): Promise<World> => ({
 /** Twins creates records with the ids of theirs. */
 const [mine, theirs, twins] = [await newWorld(), await newWorld(), await newWorld()];
 const ids = { mine: await populate(mine), theirs: await populate(theirs), twins: await populate(twins) };
-/** Ids of archived records of mine. */
 const archivedIds = await populate(mine, 'Oaxaca', 1);
 /** One for each kind of record: both APIs archive products and customers. */
 const ARCHIVES = [
@@ -99,12 +99,7 @@ const ERASE = `POST ${BELOW}/customers/{customerId}/erase`;
 /** Gives records the ids of records of another organization, as only a restored dump of another installation could. */
 const changeIds = (agency: Agency, ids: readonly (readonly [from: string, to: string])[]) =>
   withoutTriggers(service.ownerUrl, async (client) => {
-    const { rows } = await client.query<{ table: string; column: string }>(
-      `select table_name as table, column_name as column from information_schema.columns
-        where table_schema = 'public' and data_type = 'uuid' and table_name in (
-          select table_name from information_schema.columns where column_name = 'organization_id')`,
-    );
-    for (const { table, column } of rows)
+    for (const { table, column } of TENANT_COLUMNS.filter(({ type }) => type === 'uuid'))
       for (const [from, to] of ids)
         await client.query(
           `update ${table} set ${column} = $3 where organization_id = $1 and ${column} = $2`,

@@ -50,11 +50,9 @@ export function readDocument(path: string): Document {
   return dereferenced(JSON.parse(text)) as Document;
 }
 
-/** The documents of `/v1` and of the dashboard API. */
 export const PUBLIC = readDocument('openapi/openapi.json');
 export const INTERNAL = readDocument('openapi/dashboard.json');
 
-/** The named schemas of both documents. */
 export const SCHEMAS: Record<string, Schema> = {
   ...PUBLIC.components.schemas,
   ...INTERNAL.components.schemas,
@@ -79,7 +77,6 @@ export const operationsOf = (document: Document) =>
     }),
   );
 
-/** Every operation of both documents. */
 export const DOCUMENTED = [PUBLIC, INTERNAL].flatMap(operationsOf);
 
 /** The operation with this name: `GET /v1/team`. */
@@ -128,7 +125,6 @@ const MAX_HEADER_BYTES = 8_000;
 const headerBytes = (headers: Response['headers']): number =>
   Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + String(value).length + 4, 0);
 
-/** What is wrong with the headers; undefined if nothing is. */
 function headersError(
   declared: readonly string[],
   { status, headers, body }: Response,

@@ -38,7 +38,6 @@ export function pooled(url: string, poolerUrl: string | undefined): string {
   return asService(withDatabase(poolerUrl, database ?? ''));
 }
 
-/** Runs statements on the server's own database. */
 export async function administer<Result>(
   serverUrl: string,
   work: (client: pg.Client) => Promise<Result>,

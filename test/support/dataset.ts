@@ -207,6 +207,13 @@ const STEPS: readonly string[] = [
 /** The tables whose rows belong to an organization. */
 export const OWNED = tables.filter((table) => 'organizationId' in getTableColumns(table));
 export const TENANT_TABLES = OWNED.map(getTableName);
+export const TENANT_COLUMNS = OWNED.flatMap((table) =>
+  Object.values(getTableColumns(table)).map((column) => ({
+    table: getTableName(table),
+    column: column.name,
+    type: column.getSQLType(),
+  })),
+);
 
 /** Fills a migrated, empty database, with the same data every time. */
 export async function loadDataSet(client: pg.ClientBase, sizes: DataSet): Promise<void> {

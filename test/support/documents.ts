@@ -2,7 +2,6 @@ import { globSync, readFileSync } from 'node:fs';
 
 const root = new URL('../../', import.meta.url);
 
-/** The Markdown documents that are checked. */
 export const documents = globSync(['*.md', 'src/db/README.md', 'test/README.md', 'docs/**/*.md'], {
   cwd: root,
 })

@@ -22,7 +22,6 @@ export type Learned = Map<string, string>;
 
 const REST = '…';
 
-/** Fields of an object, or none. */
 const fieldsOf = (value: unknown) => Object(value) as Record<string, unknown>;
 
 /** The value that the document shows, with the parts that may differ taken from the actual value. */

@@ -48,7 +48,6 @@ export const BELOW = `${DASHBOARD}/organizations/{organizationId}`;
 export const methodOf = (name: string): string => name.split(' ', 1)[0] ?? '';
 export const pathOf = (name: string): string => name.slice(name.indexOf(' ') + 1);
 
-/** An organization, and both APIs that reach it. */
 export type World = { service: Service; dashboard: Dashboard; agency: Agency };
 
 /** The contact of the customer of every populated organization. */
@@ -146,11 +145,9 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
 export type Has = Awaited<ReturnType<typeof populate>>;
 
 export type Operation = {
-  /** Query parameters that the walks send. */
   query?: (has: Has) => string;
   /** A body that changes what `populate` created. Without it, the body has every field of the document. */
   body?: (has: Has) => Fields;
-  /** The parts of a multipart body. */
   parts?: (has: Has) => Part[];
   /** Ids in its path that differ from those that `populate` returns under these names. */
   ids?: (has: Has) => Partial<Has>;
@@ -170,7 +167,6 @@ const outbound = ({ word, providerMessageId }: Has) => ({
 const operationAt = (method: string, path: string): string | undefined =>
   DOCUMENTED.find(({ name }) => name.replace(/\/\{\w+\}$/, '') === `${method} ${path}`)?.name;
 
-/** The dashboard's path of the same records. */
 export const below = (path: string): string => path.replace(/^\/v1/, BELOW);
 
 /** The path of the operation without the id of a record at its end. */
@@ -241,7 +237,6 @@ function changeOf(name: string): string | undefined {
   return operationAt('PATCH', path) ?? operationAt('PUT', below(path)) ?? operationAt('POST', path);
 }
 
-/** Every documented operation. */
 export const OPERATIONS: Record<string, Operation> = Object.fromEntries(
   [...new Set([...DOCUMENTED.map(({ name }) => name), ...Object.keys(SPECIAL_REQUESTS)])].map((name) => {
     const change = methodOf(name) === 'GET' ? changeOf(name) : undefined;
@@ -249,7 +244,6 @@ export const OPERATIONS: Record<string, Operation> = Object.fromEntries(
   }),
 );
 
-/** The operations of these methods, method by method. */
 export const operationsBy = (...methods: string[]): string[] =>
   methods.flatMap((method) => Object.keys(OPERATIONS).filter((name) => methodOf(name) === method));
 
@@ -265,7 +259,6 @@ const NAMED: Record<string, (has: Has) => string> = {
   userId: ({ stageKey }) => `account ${stageKey}`,
 };
 
-/** A value of each field. */
 const samplesOf = (has: Has): Kinds<unknown> => ({
   ...samplesWith(has.word, 1),
   own: ({ format }, name) => {
@@ -276,7 +269,6 @@ const samplesOf = (has: Has): Kinds<unknown> => ({
   },
 });
 
-/** The name of the schema of its JSON body, or an empty string. */
 const bodySchemaOf = (name: string): string => bodyOf(operationOf(name)) ?? '';
 
 /** Fields of a PUT that cannot change later: test/contract/records.test.ts. */
@@ -317,7 +309,6 @@ export async function requestOf(name: string, has: Has, others: Partial<Has> = {
   return { ...sent, ...(fields && { body: fields }) };
 }
 
-/** Sends the request to the API that has the path. */
 export function send({ agency, dashboard }: World, sent: Sent, headers: Record<string, string> = {}) {
   const { method, path, body } = sent;
   const options = { ...(body && { body }), headers: { ...sent.headers, ...headers } };
@@ -326,7 +317,6 @@ export function send({ agency, dashboard }: World, sent: Sent, headers: Record<s
     : agency.request(method, path, options);
 }
 
-/** Sends the request of an operation. */
 export const run = async (world: World, name: string, has: Has, others?: Partial<Has>): Promise<Reply> =>
   send(world, await requestOf(name, has, others));
 
@@ -349,9 +339,7 @@ export type List = {
   read: (scope: OrganizationScope, query: { limit: number; offset: number }) => Promise<unknown>;
   /** Creates a record; with an id, changes that record. */
   make: Make;
-  /** The operation that creates a record. */
   creates: string;
-  /** The schema of that operation's body. */
   written: string;
   /** The column that it is ordered by: `updated_at` without it. */
   order?: readonly [column: string, direction: 'asc' | 'desc nulls last'];
@@ -380,7 +368,6 @@ const ofCustomer: Filter = { loaded: recordId('customer', 1, 7) };
 /** Parameters that do not compare one field with a value: test/finding.test.ts, test/keys/api-keys.test.ts. */
 export const FINDING = ['active', 'contact', 'contactType', 'ids', 'mergedInto', 'token', 'userId'];
 
-/** Filters that a list has in the dashboard API only. */
 const DASHBOARD_FILTERS: Record<string, Record<string, Filter>> = {
   '/conversations': { controlledBy: { values: ['Agent', 'Lucía'], loaded: 'agent' } },
 };
@@ -524,7 +511,6 @@ export const DASHBOARD_LISTS: Record<
     }),
 );
 
-/** A page of a list of either API. */
 export async function readList(world: World, name: string, query = ''): Promise<Reply> {
   const [path = '', archived] = pathOf(name).replace('{organizationId}', world.agency.id).split('?');
   const parameters = [archived, query].filter(Boolean).join('&');
@@ -539,7 +525,6 @@ export const setsOf = <Item>(items: readonly Item[]): Item[][] => {
   return [[], ...items.map((one) => [one]), ...pairs, ...(items.length > 2 ? [[...items]] : [])];
 };
 
-/** The ids of two records that a field of this name refers to. */
 async function referencedIds(agency: Agency, field: string): Promise<[string, string]> {
   const create = REFERENCES[field];
   if (!create)

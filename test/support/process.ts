@@ -36,7 +36,6 @@ export function startProcess(
   child.stdout?.on('data', collect);
   child.stderr?.on('data', collect);
   child.on('error', ({ message }) => collect(message));
-  /** The exit code. */
   const ended = new Promise<number | null>((done) => {
     child.on('close', done);
   });

@@ -49,7 +49,6 @@ export async function startProxy(databaseUrl: string, host = '127.0.0.1') {
   const credentials = password ? `${user}:${encodeURIComponent(password)}` : user;
   return {
     url: `postgres://${credentials}@${host}:${(server.address() as AddressInfo).port}/${database}`,
-    /** How many connections were opened so far. */
     opened: () => opened,
     /** Connections stay open, but pass nothing in either direction; new connections hang. */
     freeze: () => {
@@ -67,7 +66,6 @@ export async function startProxy(databaseUrl: string, host = '127.0.0.1') {
       onRow = committed.resolve;
       return { committed: committed.promise };
     },
-    /** Accepts connections again. */
     mend: () => {
       state = 'open';
       breakAll();

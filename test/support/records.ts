@@ -92,7 +92,6 @@ export async function attachment(
 
 export type Part = [name: string, value: string | File];
 
-/** A multipart body, with its content type. */
 export async function formOf(...parts: Part[]) {
   const form = new FormData();
   for (const [name, value] of parts) form.append(name, value);
@@ -111,7 +110,6 @@ const byPublicApi =
     return body;
   };
 
-/** A contact of a body. */
 export const contact = <Type extends string>(identifierType: Type, identifierValue: string) => ({
   identifierType,
   identifierValue,

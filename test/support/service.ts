@@ -27,13 +27,11 @@ type Body = any;
 
 export type Reply = { status: number; headers: Record<string, string | undefined>; body: Body; text: string };
 
-/** The ids of the records of a list. */
 export const idsOf = ({ body }: Pick<Reply, 'body'>): string[] =>
   body.data.map(({ id }: { id: string }) => id);
 
 type Sent = { body?: unknown; headers?: Record<string, string> };
 
-/** One function for each method of HTTP. */
 export const callsOf = <Options extends object>(
   request: (method: string, url: string, options?: Sent & Options) => Promise<Reply>,
 ) => {
@@ -60,7 +58,6 @@ export type Client = { key: string } & Calls<{ key?: string | null }>;
 export type Agency = Client & { id: string; scope: OrganizationScope };
 
 export type ServiceOptions = {
-  /** The tools of /mcp. */
   mcp?: 'off' | 'read' | 'write';
   requestsPerMinute?: number;
   /** Where log lines go; silent without it. */
@@ -68,7 +65,6 @@ export type ServiceOptions = {
   logLevel?: string;
   /** Another service, whose database this one shares. */
   beside?: { url: string; ownerUrl: string };
-  /** The clock of the key cache. */
   keyClock?: () => number;
 };
 
@@ -150,7 +146,6 @@ export async function startService(options: ServiceOptions = {}) {
     /** Of the database, as the owner of the schema. */
     ownerUrl: database.ownerUrl,
     storage: diskStorage(dataDir),
-    /** Folder of the service's files. */
     dataDir,
     client,
     /** A new organization with a key. */

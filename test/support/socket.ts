@@ -10,7 +10,6 @@ export async function listen({ app }: Pick<Service, 'app'>): Promise<{ port: num
   return { port: Number(new URL(origin).port), origin };
 }
 
-/** The status line, and the headers by their names in lower case. */
 export function parseHead(head: string): { status: string; headers: Record<string, string> } {
   const [status = '', ...lines] = head.split(/\r?\n/);
   const headers = lines.map((line) => {

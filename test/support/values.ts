@@ -25,7 +25,6 @@ export function madeOf<Value>(kinds: Kinds<Value>, unresolved: Schema, name = ''
   return kinds.around ? kinds.around(value, schema) : value;
 }
 
-/** The values of the fields of an object. */
 export const fieldsMadeOf = <Value>(
   kinds: Kinds<Value>,
   { properties = {} }: Schema,

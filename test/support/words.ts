@@ -14,7 +14,6 @@ export function hasWord(text: string, word: string): boolean {
   return spellings.some((each) => text.toLowerCase().includes(each.toLowerCase()));
 }
 
-/** The columns of the database that contain the word. */
 export async function inDatabase({ query }: Pick<Service, 'query'>, word: string): Promise<Set<string>> {
   const columns = await query<{ table: string; column: string }>(
     `select table_name as table, column_name as column from information_schema.columns where table_schema = 'public'`,

@@ -76,7 +76,6 @@ export const trickle =
 const search = (key: string): string => get('/v1/customers?query=a', key);
 const unknownPaths = repeat(1_500, 1_000, () => get('/nothing', ''));
 
-/** Writes the text once to each connection. */
 const once =
   (count: number, text: (key: string) => string): Attack =>
   ({ port }, key) =>

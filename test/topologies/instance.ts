@@ -12,7 +12,6 @@ export const TOKEN = 'dashboard-token-of-the-fault-tests-0001';
 
 export type Instance = Awaited<ReturnType<typeof openInstance>>;
 
-/** Sends the signal, and waits for the end. */
 export async function end({ child, ended }: ServiceProcess, signal: NodeJS.Signals): Promise<void> {
   child.kill(signal);
   await ended;
@@ -49,7 +48,6 @@ export async function openInstance(
   };
 }
 
-/** An organization with a key. */
 export async function openAgency(url: string): Promise<{ id: string; key: string }> {
   const db = openDatabase({ url, poolSize: 1, maxWaiting: 10, statementTimeout: 10_000 });
   try {

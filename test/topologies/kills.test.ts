@@ -35,7 +35,6 @@ async function startServer() {
 /** The name again and again, so that a part of the file is not equal to the file. */
 const contentOf = (name: string): string => ''.padEnd(SIZE, `${name}\n`);
 
-/** Clients that upload files until `stop` is called. */
 function startUploads(dashboard: Send, path: string) {
   const stop = new AbortController();
   const acknowledged = new Set<string>();

@@ -17,11 +17,9 @@ type Ledger = {
   statuses: Map<number, number>;
 };
 
-/** Statuses other than success, with their number. */
 export const failures = ({ statuses }: Ledger): [number, number][] =>
   [...statuses].filter(([status]) => status < 200 || status > 299);
 
-/** Creates, changes, reads and archives customers until the signal. */
 async function writeUntil(stop: AbortSignal, send: Send, ledger: Ledger): Promise<void> {
   const request: Send = async (method, path, body) => {
     const response = await send(method, path, body);
@@ -54,7 +52,6 @@ async function writeUntil(stop: AbortSignal, send: Send, ledger: Ledger): Promis
   }
 }
 
-/** Clients that write until `stop` is called. */
 export function startTraffic(port: number, key: string, clients: number) {
   const stop = new AbortController();
   const ledger: Ledger = { customers: new Map(), acknowledged: 0, statuses: new Map() };

@@ -42,7 +42,6 @@ async function configurationFor(instances: readonly Address[], front: Places): P
   return text;
 }
 
-/** How many requests the instance has received so far. */
 async function countRequests({ dashboardPort }: Address): Promise<number> {
   const metrics = await (await fetch(`http://127.0.0.1:${dashboardPort}/metrics`)).text();
   const counts = metrics.matchAll(/^http_requests_total\{.*\} (\d+)$/gm);

@@ -29,7 +29,6 @@ export function followerOf(service: Pick<Service, 'query'>, agency: Agency) {
     return body;
   }
 
-  /** Reads what has changed since the last call. */
   async function follow(): Promise<void> {
     // Nobody writes meanwhile, so that the copy needs no overlap.
     const [clock] = await service.query<{ now: string }>(
@@ -48,7 +47,6 @@ export function followerOf(service: Pick<Service, 'query'>, agency: Agency) {
   const byId = (records: Iterable<Fields>) =>
     Object.fromEntries([...records].map((one) => [one.id, withoutNames(one)]));
 
-  /** Compares the copy with every list and every transcript. */
   async function compare(): Promise<void> {
     await follow();
     for (const [list, copy] of copies) {

@@ -139,7 +139,6 @@ export function writeOf(
   return { name, method: name.slice(0, name.indexOf(' ')), path, ...(body && { body }) };
 }
 
-/** Two or three writes about one record. */
 export function rivalsOf(random: Random, known: Known, organizationId: string) {
   const names = oneOf(random, RIVALS);
   const ids = Object.fromEntries(
