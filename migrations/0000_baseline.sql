@@ -52,16 +52,14 @@ begin
 end $$;
 
 create table organizations (
-  id uuid primary key not null,
-  name text not null,
+  id uuid primary key not null, name text not null,
   created_at timestamptz(3) default now() not null,
   closed_at timestamptz(3),
   purge_began_at timestamptz(3)
 );
 
 create table purged_organizations (
-  id uuid primary key not null,
-  closed_at timestamptz(3) not null,
+  id uuid primary key not null, closed_at timestamptz(3) not null,
   purged_at timestamptz(3) default now() not null
 );
 
@@ -107,8 +105,7 @@ create trigger pipeline_stages_touch before update on pipeline_stages for each r
 create table products (
   organization_id uuid not null, id uuid not null,
   created_at timestamptz(3) default now() not null, updated_at timestamptz(3) default now() not null, archived_at timestamptz(3),
-  type text not null,
-  status text not null,
+  type text not null, status text not null,
   pricing_mode text not null,
   budget_tier text,
   capacity_min integer, capacity_max integer,
@@ -151,8 +148,7 @@ create trigger products_size before insert or update on products for each row ex
 
 create table searchable_products (
   organization_id uuid not null, id uuid not null, search text not null,
-  type text not null,
-  status text not null,
+  type text not null, status text not null,
   budget_tier text,
   external_reference_code text,
   destinations text[] default '{}'::text[] not null,
@@ -454,8 +450,7 @@ create trigger opportunities_derive after insert or delete
 
 create table conversations (
   organization_id uuid not null, id uuid not null,
-  channel text not null,
-  contact text not null,
+  channel text not null, contact text not null,
   contact_name text,
   contact_key text,
   customer_id uuid,
@@ -480,6 +475,16 @@ create index conversations_activity_state_idx on conversations (organization_id,
 create index conversations_controlled_by_idx on conversations (organization_id, controlled_by, last_message_at desc nulls last, id desc nulls last, channel) where continued_by is null;
 create index conversations_no_customer_idx on conversations (organization_id, last_message_at desc nulls last, id desc nulls last) where customer_id is null and continued_by is null;
 create trigger conversations_touch before update on conversations for each row execute function public.touch_record();
+
+-- Whoever reads `updatedSince` sees the newest thread of a chain.
+create function public.touch_chain() returns trigger language plpgsql as $$
+begin
+  update public.conversations set updated_at = '-infinity'
+  where organization_id = new.organization_id and chain_id = new.chain_id and continued_by is null and updated_at < new.updated_at;
+  return null;
+end $$;
+create trigger conversations_chain after update on conversations for each row
+  when (old.continued_by is not null) execute function public.touch_chain();
 create trigger conversations_customer before insert or update of customer_id, channel, contact_key on conversations
   for each row execute function public.follow_merge();
 
@@ -627,9 +632,7 @@ create trigger conversations_derive after insert or delete
 -- The primary key comes last: of indexes that cost the same in a new database, PostgreSQL takes the last one.
 create table whatsapp_messages (
   organization_id uuid not null, conversation_id uuid not null, id uuid not null,
-  content text not null,
-  direction text not null,
-  message_type text not null,
+  content text not null, direction text not null, message_type text not null,
   sender_name text,
   created_at timestamptz(3) default now() not null,
   arrival bigint not null,
@@ -646,9 +649,7 @@ alter table whatsapp_messages add constraint whatsapp_messages_pkey primary key 
 
 create table channel_messages (
   organization_id uuid not null, conversation_id uuid not null, id uuid not null,
-  content text not null,
-  direction text not null,
-  message_type text not null,
+  content text not null, direction text not null, message_type text not null,
   sender_name text,
   created_at timestamptz(3) default now() not null,
   arrival bigint not null,
@@ -737,8 +738,7 @@ end $$;
 create table quotes (
   organization_id uuid not null, id uuid not null,
   opportunity_id uuid not null,
-  title text not null,
-  status text not null,
+  title text not null, status text not null,
   destination text,
   customer_id uuid,
   price numeric,

@@ -507,6 +507,32 @@ test('of messages with one timestamp in two threads of a chain, the one that arr
   }
 });
 
+test('updatedSince sees a chain when an older thread changes, gets a customer by its contact or a merge, or a delivery is reported', async () => {
+  const agency = await service.agency();
+  const { patch, post } = dashboard.of(agency);
+  const older = await conversation(agency, { contact: NUMBER });
+  await message(agency, older.id, { delivery: { providerMessageId: 'wamid.2' } });
+  const newer = await conversation(agency, { channel: 'web', contact: 'visitor', rotatedFrom: older.id });
+  const contacts = [contact('whatsapp', NUMBER)];
+  let ana = '';
+  for (const [change, isSeen] of [
+    [() => patch(`/conversations/${older.id}`, { language: 'en' }), true],
+    [() => agency.post('/v1/customers', { contacts }), true],
+    [async () => post(`/customers/${(await customer(agency)).id}/merge`, { from: ana }), true],
+    [() => patch('/deliveries/wamid.2', { status: 'read' }), true],
+    [() => patch('/deliveries/wamid.2', { status: 'read' }), false],
+  ] as const) {
+    const [{ now } = { now: '' }] = await service.query<{ now: string }>(
+      `select to_json(clock_timestamp()) #>> '{}' as now from pg_sleep(0.002)`,
+    );
+    const { status, body } = await change();
+    expect(status).toBeLessThan(300);
+    ana ||= body.contacts ? body.id : '';
+    const found = await agency.get(`/v1/conversations?updatedSince=${encodeURIComponent(now)}`);
+    expect(idsOf(found)).toEqual(isSeen ? [newer.id] : []);
+  }
+});
+
 /** Each status is further than those before it. */
 const FURTHER = ['queued', 'sent', 'delivered', 'read', 'played', 'failed', 'unheard', 'warned'];
 

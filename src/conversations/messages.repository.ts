@@ -24,6 +24,8 @@ import {
   qb,
   type RecordKey,
   recordNotFound,
+  rowsInOrder,
+  TOUCHED,
   threads,
   whatsappMessages,
 } from '../db/index.ts';
@@ -223,10 +225,15 @@ export const updateMessage = (
 type Reported = { organizationId: string; providerMessageId: string };
 type Report = Reported & { status: string; statusAt: string | null };
 
+const isReported = ($: Params<Reported>) =>
+  and(
+    ofOrganization(whatsappMessages, $),
+    sql`${whatsappMessages.providerMessageId} = ${$.providerMessageId}`,
+  );
+
 /** The messages with this provider id, locked in the order of an import. */
 const reported = ($: Params<Reported>): SQL => sql`
-  select * from ${whatsappMessages}
-  where ${ofOrganization(whatsappMessages, $)} and ${whatsappMessages.providerMessageId} = ${$.providerMessageId}
+  select * from ${whatsappMessages} where ${isReported($)}
   order by ${whatsappMessages.conversationId}, ${whatsappMessages.id} for no key update`;
 
 /** From the first to the last; an unknown status is further. */
@@ -236,19 +243,32 @@ const rank = (status: SQLWrapper): SQL => sql`coalesce(array_position(${STATUSES
 
 const { conversationId, deliveryStatus, deliveryStatusAt, deliveryAssumedAt } = whatsappMessages;
 
+/** The first threads of the chains with these messages, before the messages: an import locks them so. */
+const lockReportedStatement = prepared('conversations.lock_reported', ($: Params<Reported>) => {
+  const { chainId, id } = conversations;
+  const chains = sql`array(select ${chainId} from ${conversations} where ${ofOrganization(conversations, $)} and ${id} = any(array(
+    select ${whatsappMessages.conversationId} from ${whatsappMessages} where ${isReported($)})))`;
+  return rowsInOrder(conversations, and(ofOrganization(conversations, $), sql`${id} = any(${chains})`)).for(
+    'no key update',
+  );
+});
+
 /** A report without a timestamp comes before those with one; of one timestamp the further status counts. So reports have no order. */
 const reportStatement = prepared(
   'whatsapp_messages.report',
   ($: Params<Report>) => sql<never>`
-    with reported as materialized (select found.*, now() as reported_at from (${reported($)}) found)
-    update ${whatsappMessages} set delivery_status = ${$.status}, delivery_status_at = coalesce(${$.statusAt}::timestamptz, reported_at),
+    with reported as materialized (select found.*, now() as reported_at from (${reported($)}) found),
+    changed as (update ${whatsappMessages} set delivery_status = ${$.status}, delivery_status_at = coalesce(${$.statusAt}::timestamptz, reported_at),
       delivery_assumed_at = case when ${$.statusAt}::timestamptz is null then reported_at end
     from reported
     where ${ofOrganization(whatsappMessages, $)} and ${conversationId} = reported.conversation_id
       and ${whatsappMessages.id} = reported.id
       and (${deliveryStatus} is null or row(
         case when ${deliveryStatusAt} is distinct from ${deliveryAssumedAt} then ${deliveryStatusAt} else '-infinity' end,
-        ${rank(deliveryStatus)}) < row(coalesce(${$.statusAt}::timestamptz(3), '-infinity'), ${rank(sql`${$.status}::text`)}))`,
+        ${rank(deliveryStatus)}) < row(coalesce(${$.statusAt}::timestamptz(3), '-infinity'), ${rank(sql`${$.status}::text`)}))
+      returning ${conversationId})
+    update ${conversations} set updated_at = ${TOUCHED} from changed
+    where ${ofOrganization(conversations, $)} and ${conversations.id} = changed.conversation_id`,
 );
 
 const reportedStatement = prepared(
@@ -259,26 +279,25 @@ const reportedStatement = prepared(
 );
 
 /**
- * Reads, and in a transaction locks, the message with this provider id: a status webhook knows no other id.
+ * Writes the report, and returns the message with this provider id: a status webhook knows no other id.
  * @throws MESSAGE_NOT_FOUND
  */
-export async function lockReported({ db, organizationId }: OrganizationScope, providerMessageId: string) {
-  const isText = name().safeParse(providerMessageId).success;
-  const [row] = isText ? await db.write(reportedStatement, { organizationId, providerMessageId }) : [];
-  if (!row) throw messageNotFound(providerMessageId);
-  return row.body;
-}
-
-/** @throws MESSAGE_NOT_FOUND */
-export async function reportDelivery(
-  scope: OrganizationScope,
+export const reportDelivery = (
+  { db, organizationId }: OrganizationScope,
   providerMessageId: string,
   { status, statusAt }: DeliveryReport,
-): Promise<Json<ConversationMessageRecord>> {
-  const { db, organizationId } = scope;
-  if (status !== undefined && name().safeParse(providerMessageId).success) {
-    const report = { organizationId, providerMessageId, status, statusAt: statusAt ?? null };
-    await db.write(reportStatement, report);
-  }
-  return lockReported(scope, providerMessageId);
-}
+): Promise<Json<ConversationMessageRecord>> =>
+  db.transaction(async ({ write }) => {
+    const key = { organizationId, providerMessageId };
+    if (!name().safeParse(providerMessageId).success) throw messageNotFound(providerMessageId);
+    // Sent together.
+    write(lockReportedStatement, key);
+    if (status !== undefined) write(reportStatement, { ...key, status, statusAt: statusAt ?? null });
+    const [row] = await write(reportedStatement, key);
+    if (!row) throw messageNotFound(providerMessageId);
+    return row.body;
+  });
+
+/** @throws MESSAGE_NOT_FOUND */
+export const lockReported = (scope: OrganizationScope, providerMessageId: string) =>
+  reportDelivery(scope, providerMessageId, {});

@@ -76,7 +76,7 @@ const ofCustomer = (customer: Placeholder | SQL): SQL => sql`${conversations.cha
   select ${thread.chainId} from ${conversations} as ${thread}
   where ${ofOrganization(thread)} and ${thread.customerId} = ${customer})`;
 
-/** Lists show the newest thread of each chain. Filters look into every thread. */
+/** Lists show the newest thread of each chain. The filters for a person, a contact or a text look into every thread. */
 const conversationLists = {
   query: ConversationFilters,
   order: newestFirst(conversations, conversations.lastMessageAt),

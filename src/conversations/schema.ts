@@ -227,7 +227,7 @@ export const DeliveryReport = f.object('DeliveryReport', {
     .meta({ examples: ['read'] }),
   statusAt: f.field(
     f.timestamp().optional(),
-    'When the message got this status, as the provider says. Default: now; a report with a timestamp takes precedence.',
+    'When the message got this status, as the provider says. Default: now; such a report counts only until one with a timestamp arrives.',
   ),
 });
 export type DeliveryReport = z.infer<typeof DeliveryReport>;
