@@ -119,23 +119,21 @@ test('a key that cannot be looked up is 503 without an unknown outcome, whatever
   const db = ownPool(service, { statementTimeout: 150 });
   const keys = openKeyCache({ db, logger: createLogger('silent') });
   const app = await ownApp(service, { db, keys });
-  const release = await lock('api_keys');
+  await lock('api_keys');
   for (const url of ['/v1/customers', '/mcp']) {
     const response = await app.inject({ method: 'POST', url, headers: { 'x-api-key': agency.key } });
     expect([response.statusCode, response.json()]).toEqual([503, UNAVAILABLE]);
   }
-  await release();
 });
 
 test('a timeout is logged with the organization and the statement, and counted', async () => {
   const agency = await service.agency();
   const { id } = await customer(agency);
   const { send, lines, metrics } = await startInstance({ statementTimeout: 250 });
-  const locks = [await lock('team_members'), await lock('customers')];
+  for (const table of ['team_members', 'customers']) await lock(table);
   expectUnavailable(await send(agency, 'GET', '/v1/team'), UNAVAILABLE);
   // PostgreSQL says that it has ended the statement.
   expectUnavailable(await send(agency, 'PATCH', `/v1/customers/${id}`, { city: 'Lima' }), UNDONE);
-  for (const release of locks) await release();
   const line = (method: string, route: string, statement: string) => ({
     msg: 'SERVICE_UNAVAILABLE',
     requestId: expect.any(String),

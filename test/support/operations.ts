@@ -397,13 +397,7 @@ const LISTED: Record<string, Omit<List, 'dates' | 'creates' | 'written'>> = {
     read: listCustomers,
     record: { list: listCustomerRecords, archive: archiveCustomer },
     make: customer,
-    filters: {
-      tag: {
-        field: 'tags',
-        values: [['x', 'Luna de miel'], ['Playa']],
-        loaded: 'luna de miel',
-      },
-    },
+    filters: { tag: { field: 'tags', values: [['x', 'Luna de miel'], ['Playa']], loaded: 'luna de miel' } },
     searched: { firstName: 'name', lastName: 'name', summary: 'the summary', contacts: 'any contact' },
   },
   'GET /v1/opportunities': {
