@@ -13,7 +13,7 @@ import { teamMemberRecord } from '../../src/team/repository.ts';
 import { DOCUMENTED, declaredCodes, type Operation } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { hold } from '../support/databases.ts';
-import { DASHBOARD, type Has, populate, requestOf } from '../support/operations.ts';
+import { type Has, populate, requestOf, send } from '../support/operations.ts';
 import { customer, type Fields, type Make, member, quote, stage } from '../support/records.ts';
 import type { Reply } from '../support/service.ts';
 
@@ -28,7 +28,8 @@ const { service, dashboard } = await useDashboard(
   { keyClock: () => 0, logTo: { write: () => undefined } },
 );
 const agency = await service.agency();
-const has = await populate({ service, agency });
+const world = { service, dashboard, agency };
+const has = await populate(world);
 
 type Change = {
   /** Ids in the path; the others are random. */
@@ -37,8 +38,7 @@ type Change = {
   /** In the texts of the body, if that is not sent. */
   word?: string;
   headers?: Record<string, string>;
-  /** Null sends none. */
-  key?: string | null;
+  key?: string;
 };
 type Provocation = (send: (change?: Change) => Promise<Reply>, name: string) => Promise<Reply>;
 
@@ -79,7 +79,7 @@ const restoreActive: Provocation = (send) => send({ ids: has });
 /** The request that causes each code, whatever the operation. `…_NOT_FOUND` needs no entry: ids in a path are random. */
 const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   VALIDATION_FAILED: (send) => send({ headers: { prefer: 'handling=strict' } }),
-  UNAUTHORIZED: (send) => send({ key: null }),
+  UNAUTHORIZED: (send) => send({ headers: { authorization: '' } }),
   PAYLOAD_TOO_LARGE: (send) => send({ body: {}, headers: { 'content-length': `${4 * 1024 * 1024 + 1}` } }),
   RATE_LIMIT_EXCEEDED: async (send) => {
     const key = await issue({ requestsPerMinute: 1 });
@@ -153,21 +153,14 @@ const WITHOUT_OPERATION: ErrorCode[] = ['FILE_LINK_INVALID', 'ROUTE_NOT_FOUND'];
 
 const sender =
   (name: string) =>
-  async ({ ids, word = 'word', key, ...change }: Change = {}): Promise<Reply> => {
+  async ({ ids, word = 'word', key, body, headers }: Change = {}): Promise<Reply> => {
     const random = Object.keys(has).map((id) => [id, randomUUID()]);
     const unknown = { ...Object.fromEntries(random), organizationId: agency.id };
     const sent = await requestOf(name, { ...has, word, token: randomUUID() }, { ...unknown, ...ids });
-    const { method, path } = sent;
-    const unknownName = `${path.includes('?') ? '&' : '?'}unknown=1`;
-    const url = change.headers?.prefer === undefined ? path : path + unknownName;
-    const { body, headers } = change.body ? change : sent;
-    const options = { body, headers: { ...headers, ...change.headers } };
-    return path.startsWith(DASHBOARD)
-      ? dashboard.request(method, url.slice(DASHBOARD.length), {
-          ...options,
-          ...(key === null && { token: key }),
-        })
-      : agency.request(method, url, { ...options, ...(key !== undefined && { key }) });
+    const unknownName = `${sent.path.includes('?') ? '&' : '?'}unknown=1`;
+    const path = headers?.prefer === undefined ? sent.path : sent.path + unknownName;
+    const request = { ...sent, path, ...(body && { body, headers: {} }) };
+    return send(world, request, { ...headers, ...(key && { authorization: `Bearer ${key}` }) });
   };
 
 const codesOf = (operation: Operation): ErrorCode[] =>

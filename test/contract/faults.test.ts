@@ -12,7 +12,7 @@ import { countAtWork, hold } from '../support/databases.ts';
 import { ownApp, ownLog, ownPool } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { customer, product, web } from '../support/records.ts';
-import { type Agency, type Reply, useService } from '../support/service.ts';
+import { type Agency, clientOf, type Reply, useService } from '../support/service.ts';
 import { listen, requestBytes } from '../support/socket.ts';
 
 /**
@@ -42,21 +42,15 @@ async function startInstance(options: Partial<DatabaseOptions> = {}) {
   const db = ownPool(service, options);
   const metrics = createMetrics(db);
   const app = await ownApp(service, { db, logger, metrics, mcp: 'write' });
-  const send = async ({ key }: Agency, ...[method, url, body]: Sent) => {
-    const headers = { 'x-api-key': key };
-    const response = await app.inject({ method, url, headers, ...(body && { payload: body }) });
-    const { statusCode: status } = response;
-    return { status, retryAfter: response.headers['retry-after'], body: response.json() };
-  };
+  const send = ({ key }: Agency, ...[method, url, body]: Sent) =>
+    clientOf(app)(key).request(method, url, { body });
   const statusOf = async (agency: Agency, ...sent: Sent) => (await send(agency, ...sent)).status;
   return { app, db, lines, metrics, send, statusOf };
 }
 
-type Response = Awaited<ReturnType<Awaited<ReturnType<typeof startInstance>>['send']>>;
-
-function expectUnavailable({ status, retryAfter, body }: Response, ...bodies: object[]): void {
+function expectUnavailable({ status, headers, body }: Reply, ...bodies: object[]): void {
   expect(bodies).toContainEqual(body);
-  expect([status, retryAfter]).toEqual([503, expect.stringMatching(/^[1-9]\d*$/)]);
+  expect([status, headers['retry-after']]).toEqual([503, expect.stringMatching(/^[1-9]\d*$/)]);
 }
 
 /** Ends every connection of the service's pools, and returns their number. */
@@ -222,7 +216,8 @@ test.each<[string, Sent]>([
     const rejected = responses.filter(({ body }) => codeOf(body) === 'SERVICE_UNAVAILABLE');
     expect(rejected).toHaveLength(20);
     if (api === '/v1')
-      for (const { status, retryAfter } of rejected) expect([status, retryAfter]).toEqual([503, '1']);
+      for (const { status, headers } of rejected)
+        expect([status, headers['retry-after']]).toEqual([503, '1']);
     expect(await statusOf(busy, 'GET', '/v1/team')).toBe(200);
 
     await app.close();
