@@ -12,7 +12,7 @@ import { eraseCustomer } from '../../src/person/erase.ts';
 import { mergeCustomer } from '../../src/person/merge.ts';
 import { type Caller, useDashboard } from '../support/dashboard.ts';
 import { administer, countAtWork, hold } from '../support/databases.ts';
-import { findAllDrift, findDrift } from '../support/drift.ts';
+import { findAllDrift } from '../support/drift.ts';
 import { interrupted, overlap } from '../support/races.ts';
 import {
   attachment,
@@ -36,8 +36,6 @@ const ANY = { headers: { 'if-match': '*' } };
 const phoneOf = (round: number): string => `+5255${10_000_000 + round}`;
 const whatsapp = (round: number) => contact('whatsapp', phoneOf(round));
 
-const act = (agency: Agency, { id }: { id: string }, action: 'erase' | 'merge', body?: object) =>
-  dashboard.of(agency).post(`/customers/${id}/${action}`, body);
 const patch = (agency: Agency, { id }: { id: string }, ...contacts: object[]) =>
   agency.patch(`/v1/customers/${id}`, { contacts });
 const create = (agency: Agency, ...contacts: object[]) => agency.post('/v1/customers', { contacts });
@@ -68,140 +66,84 @@ test('two conversations that swap their contacts with If-Match, and two customer
   expect(await findAllDrift(service, agency)).toEqual([]);
 });
 
-test('imports beside each other, beside reports with If-Match, corrections, rotations and erasures of the same messages end without a deadlock', async () => {
-  const agency = await service.agency();
-  const { patch, post, put } = dashboard.of(agency);
-  for (let round = 0; round < 2; round += 1) {
-    const ana = await customer(agency);
-    const first = await conversation(agency, { customerId: ana.id });
-    const next = await conversation(agency, { customerId: ana.id, rotatedFrom: first.id });
-    const messages = Array.from({ length: 30 }, (_, index) => ({
-      id: randomUUID(),
-      content: `message ${index}`,
-      direction: 'inbound',
-      messageType: 'text',
-      // One message of the provider arrived in both threads.
-      delivery: { providerMessageId: `wamid.${round}.${index % 20}` },
-    }));
-    const both = [first.id, next.id];
-    for (const id of both) await post(`/conversations/${id}/messages`, { data: messages });
-    const correct = (order: typeof messages, content: string) => ({
-      data: order.map((one) => ({ ...one, content: `${content} ${one.content}` })),
-    });
-    const replies = await Promise.all([
-      ...both.flatMap((id) => [
-        post(`/conversations/${id}/messages`, correct(messages, 'a')),
-        post(`/conversations/${id}/messages`, correct(messages.toReversed(), 'b')),
-        patch(`/conversations/${id}/messages/${messages[3]?.id}`, { content: 'c' }, ANY),
-        put(`/conversations/${randomUUID()}`, {
-          channel: 'whatsapp',
-          contact: phoneOf(1),
-          rotatedFrom: next.id,
-        }),
-      ]),
-      ...Array.from({ length: 20 }, (_, index) =>
-        patch(`/deliveries/wamid.${round}.${index}`, { status: 'read' }, ANY),
-      ),
-      post(`/customers/${ana.id}/erase`),
-    ]);
-    // After the erasure, no message has the id of the provider.
-    for (const { status, text } of replies) expect([200, 201, 400, 404], text).toContain(status);
-  }
-  expect(await findDrift(service, agency)).toEqual([]);
-});
-
-test('merges and erasures beside PUTs that move quotes between opportunities, and beside quotes that are created, end without a deadlock', async () => {
-  const agency = await service.agency();
-  const call = dashboard.of(agency);
-  for (let round = 0; round < 3; round += 1) {
-    const [ana, eva] = [await customer(agency), await customer(agency)];
-    const leads = await Promise.all([ana, ana, eva].map(({ id }) => opportunity(agency, { customerId: id })));
-    const offers = await Promise.all(leads.map(({ id }) => quote(agency, { opportunityId: id })));
-    const body = { title: 'Oaxaca', status: 'draft' };
-    const replies = await Promise.all([
-      ...offers.flatMap(({ id }) =>
-        leads.flatMap(({ id: opportunityId }) => [
-          call.put(`/quotes/${id}`, { ...body, opportunityId }),
-          call.patch(`/quotes/${id}`, { opportunityId }),
-          call.put(`/quotes/${randomUUID()}`, { ...body, opportunityId }),
-        ]),
-      ),
-      act(agency, eva, 'merge', { from: ana.id }),
-      call.patch(`/opportunities/${leads[2]?.id}`, { customerId: ana.id }),
-      act(agency, eva, 'erase'),
-    ]);
-    for (const { status, text } of replies) expect([200, 201, 400, 404], text).toContain(status);
-  }
-  expect(await findAllDrift(service, agency)).toEqual([]);
-});
-
 const heldContacts = async ({ id }: Agency): Promise<number> => {
   const text = `select from pg_locks where locktype = 'advisory' and granted and classid = hashtext($1)::oid`;
   return (await service.query(text, [id])).length;
 };
 
-test('contacts are locked in one order, however a body lists them, and an archive waits for none of them', async () => {
-  const agency = await service.agency();
-  const sorted = await service.query<{ key: string; lock: number }>(
-    `select key, hashtext(key) % 1024 as lock from unnest(array['web a', 'web b', 'web c']) as key order by lock`,
-  );
-  const contacts = sorted.map(({ key }) => web(key.slice(4)));
-  let held = await customer(agency, { contacts });
-  for (const listed of [contacts, contacts.toReversed()])
-    for (const [place, { lock }] of sorted.entries())
-      await administer(service.ownerUrl, async (client) => {
-        await client.query('begin');
-        await client.query('select pg_advisory_xact_lock(hashtext($1), $2)', [agency.id, lock]);
-        expect((await agency.delete(`/v1/customers/${held.id}`)).status).toBe(200);
-        const created = create(agency, ...listed);
-        await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
-        // The one that is waited for, and those before it.
-        expect(await heldContacts(agency)).toBe(place + 1);
-        await client.query('commit');
-        held = (await created).body;
-      });
-});
+type Lock = { take: string; tryToTake: string };
 
-/** Two records of each table, of which the one with the larger id is older, all of the customer `low`; and what locks each. */
+/** Of the customers and threads. */
+const PHONES: Record<string, string> = { low: phoneOf(1), high: phoneOf(2) };
+/** In the order of their locks; the first one is of the customer `high`. */
+const CONTACTS = [`whatsapp ${phoneOf(4)}`, `whatsapp ${phoneOf(3)}`];
+/** In another order. */
+const LISTED = [whatsapp(3), whatsapp(4)];
+
+/**
+ * Two records of each table, of which the one with the larger id is older, all of the customer `low`; three messages of one provider id,
+ * of which that of the older thread has the smallest id; and what locks each.
+ */
 async function lockable(agency: Agency) {
   const ids: Record<string, string> = {};
   for (const table of ['customers', 'conversations', 'opportunities', 'quotes'])
     for (const [index, id] of [newId(), newId()].sort().entries())
       ids[`${table} ${['low', 'high'][index]}`] = id;
+  for (const [index, id] of [newId(), newId(), newId()].sort().entries())
+    ids[`whatsapp_messages ${['high', 'low 1', 'low 2'][index]}`] = id;
   const idOf = (name: string): string => ids[name] ?? '';
   const customerId = idOf('customers low');
   for (const each of ['high', 'low']) {
-    await service.query(
-      "insert into customers (organization_id, id, contact_keys) values ($1, $2, array[concat('web ', $3::text)])",
-      [agency.id, idOf(`customers ${each}`), each],
+    const keys = [`whatsapp ${PHONES[each]}`, ...(each === 'high' ? CONTACTS.slice(0, 1) : [])];
+    await service.query('insert into customers (organization_id, id, contact_keys) values ($1, $2, $3)', [
+      agency.id,
+      idOf(`customers ${each}`),
+      keys,
+    ]);
+  }
+  for (const age of ['high', 'low']) {
+    const rotatedFrom = age === 'low' ? idOf('conversations high') : null;
+    await conversation(
+      agency,
+      { contact: PHONES[age], customerId, rotatedFrom },
+      idOf(`conversations ${age}`),
     );
-    if (each === 'high') continue;
-    for (const age of ['high', 'low']) {
-      const rotatedFrom = age === 'low' ? idOf('conversations high') : null;
-      const thread = { channel: 'web', contact: age, customerId, rotatedFrom };
-      await conversation(agency, thread, idOf(`conversations ${age}`));
-      const { id } = await opportunity(agency, { customerId }, idOf(`opportunities ${age}`));
-      await quote(agency, { opportunityId: id }, idOf(`quotes ${age}`));
-    }
+    const { id } = await opportunity(agency, { customerId }, idOf(`opportunities ${age}`));
+    await quote(agency, { opportunityId: id }, idOf(`quotes ${age}`));
+  }
+  for (const [name, id] of Object.entries(ids).filter(([name]) => name.startsWith('whatsapp_messages'))) {
+    const thread = idOf(name.replace(/^\w+ (\w+).*/, 'conversations $1'));
+    await message(agency, thread, { delivery: { providerMessageId: 'wamid' } }, id);
   }
   ids.pipeline_stages = (await stage(agency)).id;
   ids.quote_attachments = (await attachment(agency, service.storage, idOf('quotes low'))).stored.id;
   // Whoever names a customer locks its row for key share, which conflicts with `for update` only.
-  const row = ([name, id]: [string, string]): [string, string] => [
-    name,
-    `from ${name.split(' ')[0]} where organization_id = '${agency.id}' and id = '${id}' for ${name.startsWith('customers') ? '' : 'no key '}update`,
-  ];
-  const locks = Object.fromEntries(Object.entries(ids).map(row));
-  const isTaken = async (client: pg.Client, name: string): Promise<boolean> => {
-    const lock = locks[name] ?? '';
-    return (await client.query(`select ${lock} skip locked`)).rowCount === 0;
+  const row = ([name, id]: [string, string]): [string, Lock] => {
+    const strength = name.startsWith('customers') ? 'update' : 'no key update';
+    const lock = `select from ${name.split(' ')[0]} where organization_id = '${agency.id}' and id = '${id}' for ${strength}`;
+    return [name, { take: lock, tryToTake: `${lock} skip locked` }];
   };
-  const take = (client: pg.Client, name: string) => client.query(`select ${locks[name]}`);
+  const advisory = (key: string): [string, Lock] => {
+    const lock = `hashtext('${agency.id}'), hashtext('${key}') % 1024`;
+    const tryToTake = `select from pg_try_advisory_xact_lock(${lock}) as is_free where is_free`;
+    return [key, { take: `select pg_advisory_xact_lock(${lock})`, tryToTake }];
+  };
+  const locks = Object.fromEntries([...Object.entries(ids).map(row), ...CONTACTS.map(advisory)]);
+  const isTaken = async (client: pg.Client, name: string): Promise<boolean> =>
+    (await client.query(locks[name]?.tryToTake ?? '')).rowCount === 0;
+  const take = (client: pg.Client, name: string) => client.query(locks[name]?.take ?? '');
   return { idOf, isTaken, names: Object.keys(locks), take };
 }
 
 /** The first thread of a chain before the others. */
 const ROOTED = ['conversations high', 'conversations low', 'opportunities low', 'opportunities high'];
+
+const MESSAGES = ['low 1', 'low 2', 'high'].map((name) => `whatsapp_messages ${name}`);
+
+const MESSAGE = { content: 'Otra vez', direction: 'inbound', messageType: 'text' };
+
+const report = (options?: typeof ANY) => (_: Agency, _idOf: unknown, call: Caller) =>
+  call.patch('/deliveries/wamid', { status: 'read' }, options);
 
 /** The locks that a write takes, in its order. */
 const ORDERS: [
@@ -216,7 +158,7 @@ const ORDERS: [
   ],
   [
     'an erasure',
-    [...ROOTED, 'customers low', 'quotes low', 'quotes high', 'quote_attachments'],
+    [...ROOTED, 'customers low', ...MESSAGES, 'quotes low', 'quotes high', 'quote_attachments'],
     ({ scope }, idOf) => eraseCustomer(scope, idOf('customers low')),
   ],
   [
@@ -229,6 +171,40 @@ const ORDERS: [
     'a message of the newest thread, which locks the first one of the chain before it',
     ['conversations high', 'conversations low'],
     (agency, idOf) => message(agency, idOf('conversations low')),
+  ],
+  [
+    'an import, in the order of ids,',
+    ['conversations high', 'conversations low', ...MESSAGES.slice(0, 2)],
+    (_, idOf, call) => {
+      const data = MESSAGES.map((name) => ({ ...MESSAGE, id: idOf(name) })).slice(0, 2);
+      return call.post(`/conversations/${idOf('conversations low')}/messages`, { data: data.toReversed() });
+    },
+  ],
+  [
+    'a correction',
+    ['conversations high', 'conversations low', 'whatsapp_messages low 1'],
+    (_, idOf, call) => {
+      const path = `/conversations/${idOf('conversations low')}/messages/${idOf('whatsapp_messages low 1')}`;
+      return call.patch(path, { content: 'Corregido' });
+    },
+  ],
+  ['a report', MESSAGES, report()],
+  ['a report with If-Match', MESSAGES, report(ANY)],
+  [
+    'a next thread',
+    ['conversations high', 'conversations low', 'customers low'],
+    (agency, idOf) => conversation(agency, { contact: PHONES.low, rotatedFrom: idOf('conversations low') }),
+  ],
+  ['a customer', CONTACTS, (agency) => create(agency, ...LISTED)],
+  [
+    'a customer that gets contacts',
+    ['customers low', ...CONTACTS],
+    (agency, idOf) => patch(agency, { id: idOf('customers low') }, ...LISTED),
+  ],
+  [
+    'an archive of a customer with contacts',
+    ['customers high'],
+    (agency, idOf) => agency.delete(`/v1/customers/${idOf('customers high')}`),
   ],
   [
     'an opportunity',
@@ -261,9 +237,14 @@ const ORDERS: [
     'a PUT of a next thread with If-Match',
     ['conversations high', 'conversations low', 'customers low'],
     (_, idOf, call) => {
-      const thread = { channel: 'web', contact: 'low', rotatedFrom: idOf('conversations high') };
+      const thread = { channel: 'whatsapp', contact: PHONES.low, rotatedFrom: idOf('conversations high') };
       return call.put(`/conversations/${idOf('conversations low')}`, thread, ANY);
     },
+  ],
+  [
+    'a new quote',
+    ['opportunities high', 'customers low'],
+    (agency, idOf) => quote(agency, { opportunityId: idOf('opportunities high') }),
   ],
   [
     'an attachment',
