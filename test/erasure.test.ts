@@ -14,7 +14,6 @@ import { mergeCustomer } from '../src/person/merge.ts';
 import { openQuote } from '../src/quotes/repository.ts';
 import { readDocument } from './support/contract.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
-import { hold } from './support/databases.ts';
 import { ownPool } from './support/instance.ts';
 import { operationsBy, populate, run } from './support/operations.ts';
 import { overlap } from './support/races.ts';
@@ -398,25 +397,6 @@ test('an erasure is complete if the storage fails to delete a file', async () =>
   expect(erased).toMatchObject({ status: 200, body: { erased: { attachments: 1 } } });
   expect(await left(agency)).toEqual([]);
   await app.close();
-});
-
-test('an erasure whose connection PostgreSQL ends midway changes nothing, and the same call erases all', async () => {
-  const agency = await service.agency();
-  const { customerId } = await createPerson(agency);
-  const before = await dashboard.stored(agency);
-  const release = await hold(service.ownerUrl, 'lock table erasures in access exclusive mode');
-  const erasing = dashboard.of(agency).post(`/customers/${customerId}/erase`);
-  await expect
-    .poll(() =>
-      service.query(`select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock' and query like '%erasures%'`),
-    )
-    .toHaveLength(1);
-  await release();
-  expect((await erasing).status).toBe(503);
-  expect(await dashboard.stored(agency)).toEqual(before);
-  expect((await dashboard.of(agency).post(`/customers/${customerId}/erase`)).status).toBe(200);
-  expect(await left(agency)).toEqual([]);
 });
 
 test('an export has every record of the customer as the dashboard reads it, archived ones and conversations by contact too', async () => {

@@ -169,18 +169,6 @@ describe('a serialization failure', () => {
     });
     expect(await values()).toEqual([1, 0]);
   });
-
-  test('in a transaction is retried as the whole transaction', async () => {
-    await failFirst(2);
-    let attempts = 0;
-    const rows = await queries.transaction(async ({ read, write }) => {
-      attempts += 1;
-      await write(ADD, { id: 2 });
-      return read(FAILING_READ, {});
-    });
-    expect([rows, attempts]).toEqual([[{ value: 3 }], 3]);
-    expect(await values()).toEqual([0, 1]);
-  });
 });
 
 /** With TEST_POSTGRES=pooler the connection goes through one. */

@@ -61,7 +61,7 @@ function holdClock(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-test('a server that closes accepts no connection, finishes running requests whose clients wait, and then closes connections without a whole request', async () => {
+test('a server that closes accepts no connection, serves the first request of an open one, finishes running requests whose clients wait, and then closes connections without a whole request', async () => {
   const arrived = Promise.withResolvers<void>();
   const response = Promise.withResolvers<string>();
   holdClock();
@@ -73,7 +73,7 @@ test('a server that closes accepts no connection, finishes running requests whos
     routes.get('/never', ({ raw }) => new Promise(() => raw.socket.destroy()));
   });
   await openConnection(port, GET('/never')).ended;
-  const silent = openConnection(port);
+  const [silent, late] = [openConnection(port), openConnection(port)];
   const partial = openConnection(port, 'GET /now HTTP/1.1\r\nHost:');
   const idle = openConnection(port, GET('/now'));
   const next = openConnection(port, `${GET('/now')}GET /no`);
@@ -85,22 +85,13 @@ test('a server that closes accepts no connection, finishes running requests whos
   await expect(once(connect(port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED');
   idle.socket.write(GET('/unknown'));
   expect(await idle.ended).toMatch(/ 404 [\s\S]*\r\nconnection: close\r\n/i);
+  late.socket.write(GET('/now'));
+  expect(await late.ended).toMatch(/^HTTP\/1\.1 200 /);
   vi.advanceTimersByTime(1_000);
   expect(busy.received()).toBe('');
   response.resolve('{}');
   expect(await busy.ended).toMatch(/^HTTP\/1\.1 200 /);
   for (const { ended } of [silent, partial, next]) await ended;
-  await closed;
-});
-
-test('a server that closes serves the first request of an open connection', async () => {
-  holdClock();
-  const { app, port } = await startServer({ drainMs: 1_000 });
-  const late = openConnection(port);
-  await once(late.socket, 'connect');
-  const closed = app.close();
-  late.socket.write(GET('/now'));
-  expect(await late.ended).toMatch(/^HTTP\/1\.1 200 /);
   await closed;
 });
 
