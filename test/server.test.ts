@@ -225,13 +225,25 @@ test.each([
   );
 });
 
-test.each(['@', '/', '#', '?', '%'])('a password with a %s must be percent-encoded', (sign) => {
-  const urlWith = (password: string) => ({ DATABASE_URL: `postgres://crm:${password}@127.0.0.1:1/crm` });
-  const advice = /^((?!hunter2).)*DATABASE_URL must be a postgres:\/\/ URL.*percent-encode((?!hunter2).)*$/;
-  expect(() => readConfig(urlWith(`hunter2${sign}ss`))).toThrow(advice);
-  const encoded = urlWith(`hunter2${encodeURIComponent(sign)}ss`);
-  expect(readConfig(encoded)).toMatchObject(encoded);
-});
+test.each(['@', '/', '#', '?', '%'])(
+  'a password with a %s must be percent-encoded, and is not printed',
+  (sign) => {
+    const urlsWith = (password: string) => ({
+      DATABASE_URL: `postgres://crm:${password}@127.0.0.1:1/crm`,
+      REDIS_URL: `redis://:${password}@redis`,
+    });
+    const database =
+      /^((?!hunter2).)*DATABASE_URL must be a postgres:\/\/ URL.*percent-encode((?!hunter2).)*$/;
+    const { DATABASE_URL, REDIS_URL } = urlsWith(`hunter2${sign}ss`);
+    expect(() => readConfig({ DATABASE_URL })).toThrow(database);
+    if (/[/#?]/.test(sign))
+      expect(() => readConfig({ REDIS_URL })).toThrow(
+        /^((?!hunter2).)*REDIS_URL must be a redis:\/\/ or rediss:\/\/ URL((?!hunter2).)*$/,
+      );
+    const encoded = urlsWith(`hunter2${encodeURIComponent(sign)}ss`);
+    expect(readConfig(encoded)).toMatchObject(encoded);
+  },
+);
 
 test('DATABASE_URL names one host', () => {
   const two = { DATABASE_URL: 'postgres://crm@one:5432,two:5432/crm' };
@@ -265,22 +277,17 @@ describe('a start that fails explains why in one line, without a stack, and ends
     expect(lines.join()).not.toContain('hunter2');
   });
 
-  test('an address that cannot be listened on, by the name of its variable', async () => {
-    const { url: DATABASE_URL } = await ownDatabase();
-    const base = { DATABASE_URL, DATA_DIR: folder, ...(await freePorts()) };
-    for (const name of ['HOST', 'DASHBOARD_HOST'])
-      expect((await startInVain({ ...base, [name]: '198.51.100.1' })).join()).toContain(
-        `Cannot listen on ${name} 198.51.100.1, `,
-      );
-  });
-
-  test('a port in use', async () => {
+  test('an address that cannot be listened on, by the name of its variable, and a port in use', async () => {
     const { url: DATABASE_URL } = await ownDatabase();
     const ports = await freePorts();
+    const start = (more: Record<string, string> = {}) =>
+      startInVain({ DATABASE_URL, DATA_DIR: folder, ...ports, ...more });
+    for (const name of ['HOST', 'DASHBOARD_HOST'])
+      expect((await start({ [name]: '198.51.100.1' })).join()).toContain(
+        `Cannot listen on ${name} 198.51.100.1, `,
+      );
     const holder = createServer().listen(Number(ports.PORT), '127.0.0.1');
-    expect(await startInVain({ DATABASE_URL, DATA_DIR: folder, ...ports })).toEqual([
-      `Port ${ports.PORT} on 127.0.0.1 is in use. Set PORT to another one.`,
-    ]);
+    expect(await start()).toEqual([`Port ${ports.PORT} on 127.0.0.1 is in use. Set PORT to another one.`]);
     holder.close();
   });
 

@@ -1,7 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
-import { readConfig } from '../../src/config.ts';
 import { parseJson } from '../../src/db/index.ts';
 import { memoryLimiter, redisLimiter } from '../../src/http/limiter.ts';
 import { ownApp } from '../support/instance.ts';
@@ -141,11 +140,3 @@ test('a Redis that only rejects the counts is reported, and after a failover the
   expect(errors).toEqual(['READONLY a replica']);
   await expect.poll(isInRedis).toBe(2);
 });
-
-test.each(['http://redis', 'redis://:hunter2/ss@redis', 'redis://:hunter2#ss@redis'])(
-  'the REDIS_URL %s stops the start, which names the variable and not the password',
-  (REDIS_URL) => {
-    const message = /^((?!hunter2).)*REDIS_URL must be a redis:\/\/ or rediss:\/\/ URL((?!hunter2).)*$/;
-    expect(() => readConfig({ REDIS_URL })).toThrow(message);
-  },
-);
