@@ -21,7 +21,7 @@ import {
   stage,
   web,
 } from './support/records.ts';
-import { idsOf, type Reply } from './support/service.ts';
+import type { Reply } from './support/service.ts';
 
 const { service, dashboard } = await useDashboard();
 
@@ -100,43 +100,6 @@ async function newThreads(count: number) {
   await Promise.all(ids.map((id) => put(id)));
   return { agency, ids, put, patch, putMessage };
 }
-
-/** Threads outside of every chain, or with a wrong chain or successor. A fork makes the query fail. */
-const INCONSISTENT_THREADS = `
-  with recursive chain as (
-    select id, id as root from conversations where organization_id = $1 and rotated_from is null
-    union all select c.id, root from conversations c join chain on c.organization_id = $1 and c.rotated_from = chain.id)
-  select c.id from conversations c left join chain on chain.id = c.id where c.organization_id = $1 and (
-    root is distinct from c.chain_id
-    or c.continued_by is distinct from (
-      select id from conversations next where next.organization_id = $1 and next.rotated_from = c.id))`;
-
-test('a chain never forks, however many requests continue it and write to it at once', async () => {
-  const { agency, ids, put, putMessage } = await newThreads(1);
-  for (let round = 0; round < 6; round += 1) {
-    const newest = ids.at(-1) ?? '';
-    // Ids of any order: a lock of the first thread comes before those of the others.
-    const next = Array.from({ length: 4 }, () => randomUUID());
-    const responses = await Promise.all([
-      ...next.map((id) => put(id, { rotatedFrom: newest })),
-      ...ids.flatMap((id) => [
-        putMessage(id, randomUUID(), `202${round}-06-01T00:00:00Z`),
-        // A message that is corrected again and again, to earlier and later timestamps.
-        putMessage(id, id, `202${(round * 3) % 7}-01-01T00:00:00Z`),
-        put(id, { language: `es-${round}` }),
-      ]),
-    ]);
-    const created = next.filter((_id, index) => responses[index]?.status === 201);
-    const others = responses.slice(next.length);
-    expect(created).toHaveLength(1);
-    expect(responses.filter(({ status }) => status === 400)).toHaveLength(next.length - 1);
-    expect([...new Set(others.map(({ status }) => status))].every((status) => status < 300)).toBe(true);
-    ids.push(...created);
-  }
-  expect(await service.query(INCONSISTENT_THREADS, [agency.id])).toEqual([]);
-  expect(await findDrift(service, agency)).toEqual([]);
-  expect(idsOf(await agency.get('/v1/conversations'))).toEqual([ids.at(-1)]);
-});
 
 test('a message that is put while its conversation is created is counted, or its conversation is not found', async () => {
   const { agency, put, putMessage } = await newThreads(0);
@@ -419,6 +382,31 @@ test('a contact has the name of its latest conversation that has one, and none o
   expect(await named(await customer(agency, { contacts: others }))).toEqual(['Eva', null]);
   await conversation(agency, { ...chat, contactName: 'Ana' });
   expect(await named(ana)).toEqual(['Ana']);
+});
+
+test('a contact has no name once its conversation has none, has another contact, or was erased; a restored one neither', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  const contacts = ['a', 'e', 'n'].map(web);
+  const owner = await customer(agency, { contacts });
+  const path = `/v1/customers/${owner.id}`;
+  let friend: { id: string };
+  const chatWith = async (contact: string) =>
+    (await conversation(agency, { channel: 'web', contact, contactName: 'Ana', customerId: friend.id })).id;
+  for (const isArchived of [false, true]) {
+    friend = await customer(agency);
+    const [noName, before, after] = await Promise.all(['n', 'a', 'a', 'e'].map(chatWith));
+    expect(namesOf(await agency.get(path))).toEqual(['Ana', 'Ana', 'Ana']);
+    if (isArchived) await agency.delete(path);
+    await call.patch(`/conversations/${noName}`, { contactName: null });
+    // The key of the next contact is before that of this one, and after it.
+    await call.patch(`/conversations/${before}`, { contact: '9' });
+    await call.patch(`/conversations/${after}`, { contact: 'z' });
+    await call.post(`/customers/${friend.id}/erase`);
+    if (isArchived) await call.post(`/customers/${owner.id}/restore`);
+    expect(namesOf(await agency.get(path))).toEqual([null, null, null]);
+    expect(await findAllDrift(service, agency)).toEqual([]);
+  }
 });
 
 test('an inbox shows the newest message of each chain, and who handles it', async () => {
