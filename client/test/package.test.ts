@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { newFolder } from '../../test/support/folder.ts';
 import { PROGRAM } from '../../test/support/process.ts';
 import { useService } from '../../test/support/service.ts';
 import { listen } from '../../test/support/socket.ts';
@@ -16,7 +16,7 @@ const TSC = join(root, 'node_modules/typescript/bin/tsc');
 const NAME = 'travel-agency-crm-client';
 
 const service = await useService();
-const folder = await mkdtemp(join(tmpdir(), 'crm-client-'));
+const folder = await newFolder();
 const installed = join(folder, 'node_modules', NAME);
 
 beforeAll(async () => {
@@ -28,7 +28,6 @@ beforeAll(async () => {
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
   await run('tar', ['-xzf', String(tarball), '-C', installed, '--strip-components=1'], { cwd: folder });
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Mistakes that the types reject, and what they accept. */
 const TYPED = `

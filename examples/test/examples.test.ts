@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import fastify from 'fastify';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { parseJson } from '../../src/db/index.ts';
 import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
+import { newFolder } from '../../test/support/folder.ts';
 import { PROGRAM, startProcess } from '../../test/support/process.ts';
 import { contact, conversation, customer, message, opportunity } from '../../test/support/records.ts';
 import { type Agency, useService } from '../../test/support/service.ts';
@@ -19,8 +19,7 @@ const service = await useService();
 const example = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url));
 const NODE = ['--conditions=travel-agency-crm-source'];
 const { origin: url } = await listen(service);
-const folder = await mkdtemp(join(tmpdir(), 'crm-examples-'));
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = await newFolder();
 
 const environment = ({ key }: Pick<Agency, 'key'>) => ({ ...PROGRAM, CRM_URL: `${url}/`, CRM_API_KEY: key });
 

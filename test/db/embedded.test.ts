@@ -1,17 +1,17 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startEmbeddedPostgres } from '../../src/db/index.ts';
+import { newFolder } from '../support/folder.ts';
 
 const isRoot = process.getuid?.() === 0;
 const SETTINGS = { fsync: 'off' };
 
-const folder = await mkdtemp(join(tmpdir(), 'crm-embedded-'));
+const folder = await newFolder();
 // Another user may reach the socket; the server rejects the connection.
 await chmod(folder, 0o711);
 /** The data of a server that was started once. */

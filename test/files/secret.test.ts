@@ -1,7 +1,6 @@
 import crypto from 'node:crypto';
-import files, { mkdtemp, open, readdir, stat } from 'node:fs/promises';
+import files, { open, readdir, stat } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { replaceFile } from '../../crm/src/state.ts';
@@ -11,13 +10,12 @@ import { createToken, readToken } from '../../src/files/links.ts';
 import { openFiles } from '../../src/files/open.ts';
 import { persistedSecret, readSecret, replaceSecret } from '../../src/files/secret.ts';
 import { buildDashboard, TOKEN } from '../support/dashboard.ts';
+import { newFolder } from '../support/folder.ts';
 import { quote } from '../support/records.ts';
 import { useService } from '../support/service.ts';
 
 const service = await useService();
 const agency = await service.agency();
-
-const ownFolder = () => mkdtemp(join(tmpdir(), 'crm-secret-'));
 
 function restoreBuiltins(): void {
   vi.restoreAllMocks();
@@ -47,7 +45,7 @@ const SECRETS: Secret[] = [
 ];
 
 test.each(SECRETS)('%s is long, and is random by %s of node:crypto', async (_what, source, generate) => {
-  const [one, other] = [await generate(await ownFolder()), await generate(await ownFolder())];
+  const [one, other] = [await generate(await newFolder()), await generate(await newFolder())];
   expect(one).not.toBe(other);
   for (const secret of [one, other]) expect(secret).toMatch(/^[\w-]{36,}$/);
   vi.spyOn(crypto, source).mockImplementation(() => {
@@ -55,12 +53,12 @@ test.each(SECRETS)('%s is long, and is random by %s of node:crypto', async (_wha
   });
   syncBuiltinESMExports();
   onTestFinished(restoreBuiltins);
-  const folder = await ownFolder();
+  const folder = await newFolder();
   await expect((async () => generate(folder))()).rejects.toThrow('no randomness');
 });
 
 test('simultaneous starts agree on one secret, which stays, is on the disk, and which only its owner can read', async () => {
-  const folder = await ownFolder();
+  const folder = await newFolder();
   const handle = await open(folder);
   await handle.close();
   const sync = vi.spyOn(Object.getPrototypeOf(handle), 'sync');
@@ -78,7 +76,7 @@ test('simultaneous starts agree on one secret, which stays, is on the disk, and 
 });
 
 test('a secret that cannot be stored leaves no file', async () => {
-  const folder = await ownFolder();
+  const folder = await newFolder();
   for (const name of ['link', 'rename'] as const) vi.spyOn(files, name).mockRejectedValue(new Error('EXDEV'));
   syncBuiltinESMExports();
   onTestFinished(restoreBuiltins);
@@ -91,7 +89,7 @@ test.each([
   ['a secret', replaceSecret],
   ['the state of an import', replaceFile],
 ])('%s is replaced in one step: a reader finds the old text or the new one', async (_what, replace) => {
-  const path = join(await ownFolder(), 'state');
+  const path = join(await newFolder(), 'state');
   const texts = [`${LONG}a`, `${LONG}b`];
   await replace(path, `${LONG}b`);
   for (const text of [...texts, ...texts]) {

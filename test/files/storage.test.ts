@@ -1,10 +1,9 @@
 import crypto, { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, open as openFile, readdir, readFile, stat, symlink } from 'node:fs/promises';
+import { mkdir, open as openFile, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -14,6 +13,7 @@ import { readToken } from '../../src/files/links.ts';
 import { openFiles } from '../../src/files/open.ts';
 import { openS3, type S3Options } from '../../src/files/s3.ts';
 import { diskStorage, type FileStorage, storageKey } from '../../src/files/storage.ts';
+import { newFolder } from '../support/folder.ts';
 import { startS3 } from '../support/s3.ts';
 
 const MIB = 1024 * 1024;
@@ -35,10 +35,8 @@ type OpenStorage = {
   leftovers: () => Promise<string[]>;
 };
 
-const ownFolder = () => mkdtemp(join(tmpdir(), 'crm-storage-'));
-
 async function openDisk(): Promise<OpenStorage> {
-  const root = await ownFolder();
+  const root = await newFolder();
   return {
     storage: diskStorage(root),
     read: (organizationId, id) => readFile(join(root, storageKey(organizationId, id))),
@@ -224,7 +222,7 @@ describe('S3', () => {
 
 describe('on a disk', () => {
   test('an upload is there, with the names of its folders, before it is confirmed, and only its owner can read it', async () => {
-    const root = await ownFolder();
+    const root = await newFolder();
     const handle = await openFile(root);
     await handle.close();
     const sync = vi.spyOn(Object.getPrototypeOf(handle), 'sync');
@@ -236,7 +234,7 @@ describe('on a disk', () => {
   });
 
   test('a signed URL lives as long as SIGNED_URL_TTL_SECONDS says', async () => {
-    const config = readConfig({ DATA_DIR: await ownFolder(), SIGNED_URL_TTL_SECONDS: '60' });
+    const config = readConfig({ DATA_DIR: await newFolder(), SIGNED_URL_TTL_SECONDS: '60' });
     const { links, serve } = await openFiles(config, 'http://localhost:3000');
     const url = await links.sign(scopeOf(organizationId), { id: newId(), fileName: 'a', mimeType: 'a/b' }, 5);
     expect(readToken(serve?.secret ?? '', url.split('/').at(-1) ?? '')).toMatchObject({ expiresAt: 60_005 });
@@ -245,7 +243,7 @@ describe('on a disk', () => {
   test.skipIf(!existsSync('/dev/full'))(
     'an upload that cannot be written, or fills the disk, fails with 503, is not read further and stores nothing',
     async () => {
-      const root = await ownFolder();
+      const root = await newFolder();
       const partial = randomUUID();
       const key = storageKey(organizationId, newId());
       await mkdir(join(root, organizationId));

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, utimes } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { beforeEach, expect, test } from 'vitest';
@@ -10,6 +9,7 @@ import { createLogger } from '../../src/http/logging.ts';
 import type { JobContext } from '../../src/jobs/context.ts';
 import { ORPHAN_AGE_MS, sweepFiles } from '../../src/jobs/sweep-files.ts';
 import { useDashboard } from '../support/dashboard.ts';
+import { newFolder } from '../support/folder.ts';
 import { ownLog } from '../support/instance.ts';
 import * as records from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
@@ -22,7 +22,7 @@ const { service, dashboard } = await useDashboard();
 let root: string;
 let storage: FileStorage;
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'crm-sweep-'));
+  root = await newFolder();
   storage = diskStorage(root);
 });
 

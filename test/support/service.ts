@@ -1,6 +1,4 @@
-import { mkdtemp, readdir, readlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdir, readlink } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import pg from 'pg';
 import { afterAll, expect, inject, vi } from 'vitest';
@@ -21,6 +19,7 @@ import { createLogger } from '../../src/http/logging.ts';
 import { createOrganization } from '../../src/organizations/repository.ts';
 import { contractOf, PUBLIC } from './contract.ts';
 import { createTestDatabase, pooled } from './databases.ts';
+import { newFolder } from './folder.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests assert on bodies field by field.
 type Body = any;
@@ -117,7 +116,7 @@ export async function startService(options: ServiceOptions = {}) {
   const database = options.beside
     ? { url: options.beside.url, ownerUrl: options.beside.ownerUrl, drop: async () => undefined }
     : await createTestDatabase(inject('serverUrl'));
-  const dataDir = await mkdtemp(join(tmpdir(), 'crm-files-'));
+  const dataDir = await newFolder();
   const logger = options.logTo ? createLogger(options.logLevel ?? 'info', options.logTo) : errorsLogger();
   const db = openDatabase({
     url: pooled(database.url, inject('poolerUrl')),

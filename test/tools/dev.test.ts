@@ -1,16 +1,14 @@
-import { mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished, test } from 'vitest';
+import { newFolder } from '../support/folder.ts';
 import { startProcess } from '../support/process.ts';
 
 const DEV = fileURLToPath(new URL('../../tools/dev.ts', import.meta.url));
 
 test('npm run dev restarts after each change, also when a file is replaced or stands in a new folder', async () => {
-  const root = mkdtempSync(join(tmpdir(), 'crm-dev-'));
-  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  const root = await newFolder();
   mkdirSync(join(root, 'src'));
   const main = join(root, 'src/main.js');
   writeFileSync(main, 'console.log("one"); setInterval(() => undefined, 1_000);');
