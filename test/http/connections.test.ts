@@ -39,7 +39,7 @@ function openConnection(port: number, text = '') {
   return { socket, ended, received: () => received };
 }
 
-const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-Request-Id: the-request\r\n\r\n`;
 
 test.each([
   ['headers', 'GET /now HTTP/1.1\r\nHost: x\r\nX-Slow: '],
@@ -116,7 +116,7 @@ test('a response that breaks off leaves an error with the id of its request', as
     throw new Error('The database is gone.');
   }
   const { port } = await startServer({ logger }, (app) => app.get('/', () => Readable.from(parts())));
-  await openConnection(port, 'GET / HTTP/1.1\r\nHost: x\r\nX-Request-Id: the-request\r\n\r\n').ended;
+  await openConnection(port, GET('/')).ended;
   const err = { message: 'The database is gone.' };
   expect(lines).toMatchObject([{ requestId: 'the-request', route: '/', err }]);
 });
@@ -124,10 +124,7 @@ test('a response that breaks off leaves an error with the id of its request', as
 test('a request whose path cannot be decoded leaves a line with its id', async () => {
   const { logger, lines } = ownLog();
   const { port } = await startServer({ logger });
-  const { received } = openConnection(
-    port,
-    'GET /%zz HTTP/1.1\r\nHost: x\r\nX-Request-Id: the-request\r\n\r\n',
-  );
+  const { received } = openConnection(port, GET('/%zz'));
   await expect.poll(received).toContain('HTTP/1.1 404 ');
   const line = { level: 30, requestId: 'the-request', status: 404, msg: 'request' };
   expect(lines).toContainEqual(expect.objectContaining(line));
@@ -138,7 +135,7 @@ test('a response with an invalid header becomes a logged 500, and other requests
   const { port } = await startServer({ logger }, (app) =>
     app.get('/bad', (_request, reply) => reply.header('x-broken', 'a\nb').send('{}')),
   );
-  const bad = openConnection(port, 'GET /bad HTTP/1.1\r\nHost: x\r\nX-Request-Id: the-request\r\n\r\n');
+  const bad = openConnection(port, GET('/bad'));
   await expect.poll(bad.received).toContain('HTTP/1.1 500 ');
   const other = openConnection(port, GET('/now'));
   await expect.poll(other.received).toContain('HTTP/1.1 200 ');
