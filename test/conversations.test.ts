@@ -21,7 +21,7 @@ import {
   stage,
   web,
 } from './support/records.ts';
-import type { Reply } from './support/service.ts';
+import { idsOf, type Reply } from './support/service.ts';
 
 const { service, dashboard } = await useDashboard();
 
@@ -253,13 +253,16 @@ describe.each([
 ])('messages of $channel', ({ channel, delivery }) => {
   const none = Object.fromEntries(Object.keys(delivery).map((field) => [field, null]));
 
-  test('a message without createdAt gets the current time; replaced, it has no old delivery', async () => {
-    const { call, path } = await newConversation(channel);
+  test('a message without createdAt gets the current time; sent again, it changes nothing; replaced, it has no old delivery', async () => {
+    const { agency, call, path } = await newConversation(channel);
     const message = `${path}/messages/${randomUUID()}`;
     const [{ now } = { now: new Date() }] = await service.query<{ now: Date }>('select now()');
     const created = await call.put(message, { ...text('Hola'), delivery });
     expect(created.body).toMatchObject({ content: 'Hola', delivery });
     expect(Date.parse(created.body.createdAt)).toBeGreaterThanOrEqual(now.getTime());
+    const before = await dashboard.stored(agency);
+    expect((await call.put(message, { ...text('Hola'), delivery })).body).toEqual(created.body);
+    expect(await dashboard.stored(agency)).toEqual(before);
     const replaced = (await call.put(message, text('Buenas'))).body;
     expect(replaced).toMatchObject({ content: 'Buenas', delivery: none });
   });

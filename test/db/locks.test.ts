@@ -142,9 +142,6 @@ const MESSAGES = ['low 1', 'low 2', 'high'].map((name) => `whatsapp_messages ${n
 
 const MESSAGE = { content: 'Otra vez', direction: 'inbound', messageType: 'text' };
 
-const report = (options?: typeof ANY) => (_: Agency, _idOf: unknown, call: Caller) =>
-  call.patch('/deliveries/wamid', { status: 'read' }, options);
-
 /** The locks that a write takes, in its order. */
 const ORDERS: [
   string,
@@ -188,8 +185,11 @@ const ORDERS: [
       return call.patch(path, { content: 'Corregido' });
     },
   ],
-  ['a report', MESSAGES, report()],
-  ['a report with If-Match', MESSAGES, report(ANY)],
+  [
+    'a report with If-Match',
+    ['conversations high', ...MESSAGES, 'conversations low'],
+    (_agency, _idOf, call) => call.patch('/deliveries/wamid', { status: 'read' }, ANY),
+  ],
   [
     'a next thread',
     ['conversations high', 'conversations low', 'customers low'],
