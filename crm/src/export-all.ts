@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type ConversationMessage, CrmError, type QuoteAttachment } from '../../client/src/index.ts';
 import { quoted } from './cells.ts';
 import { CommandError, type Context } from './context.ts';
-import { type Exportable, exportable, exportList } from './export.ts';
+import { type Exportable, exportable, exportList, finish } from './export.ts';
 import { inOrder } from './in-order.ts';
 import { startProgress } from './progress.ts';
 import { inspect, openRows } from './source.ts';
@@ -61,13 +61,6 @@ async function sha256Of(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Renames a file that is whole on the disk. */
-async function finish(partial: string, path: string): Promise<void> {
-  const file = await open(partial, 'r+');
-  await file.sync().finally(() => file.close());
-  await rename(partial, path);
-}
-
 /** The ids of a list that was written, in its order. */
 async function* idsOf(path: string): AsyncGenerator<string> {
   const { header, rows } = await openRows(await inspect(path, { delimiter: ',' }));
@@ -118,10 +111,8 @@ async function exportLists(context: Context, folder: string, state: State, save:
   for (const resource of exportable) {
     if (state.lists[resource] !== undefined) continue;
     const path = listPath(folder, resource, state.format);
-    const output = `${path}.partial`;
-    const how = { format: state.format, delimiter: ',', output, filter: [], unit: resource };
+    const how = { format: state.format, delimiter: ',', output: path, filter: [], unit: resource };
     const rows = await exportList(context, resource, how);
-    await finish(output, path);
     state.lists[resource] = rows;
     await save();
   }

@@ -1,4 +1,5 @@
 import { createWriteStream } from 'node:fs';
+import { open, rename, stat } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
 import type { CrmClient, CustomerContact, Page, Walk } from '../../client/src/index.ts';
 import { csvLine, toCell } from './cells.ts';
@@ -71,6 +72,13 @@ function filtersOf(filters: readonly string[], resource: Exportable): Record<str
   );
 }
 
+/** Renames a file that is whole on the disk. */
+export async function finish(partial: string, path: string): Promise<void> {
+  const file = await open(partial, 'r+');
+  await file.sync().finally(() => file.close());
+  await rename(partial, path);
+}
+
 const PAGE = 100;
 
 /**
@@ -86,7 +94,11 @@ export async function exportList(
 ): Promise<number> {
   const { crm, errors, stop: signal, onRetry } = context;
   const format = options.format ?? (/\.(ndjson|jsonl)$/i.test(options.output ?? '') ? 'ndjson' : 'csv');
-  const output = options.output === undefined ? context.output : createWriteStream(options.output);
+  const path = options.output;
+  // A pipe or a device is written itself; an export that fails leaves the file of an earlier one.
+  const isFile = path !== undefined && ((await stat(path).catch(() => undefined))?.isFile() ?? true);
+  const target = isFile ? `${path}.partial` : path;
+  const output = target === undefined ? context.output : createWriteStream(target);
   const columns = columnsOf(resource);
   const lineOf = (row: ExportRow): string => {
     if (format === 'ndjson') return `${JSON.stringify(row)}\n`;
@@ -151,6 +163,7 @@ export async function exportList(
     throw error;
   }
   if (output !== context.output) await finished(output.end());
+  if (isFile) await finish(`${path}.partial`, path);
   progress.end('Done');
   return written.size;
 }

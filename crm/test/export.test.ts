@@ -54,6 +54,13 @@ describe('crm export', () => {
     const { code, stderr } = await crm(['export', 'team', '-o', '/dev/full'], at(agency));
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('ENOSPC') });
   });
+
+  test('that fails leaves the file of an earlier one', async () => {
+    const path = file('kept.csv');
+    await writeFile(path, 'of an earlier export');
+    expect(await crm(['export', 'team', '-o', path], at({ key: 'tcrm_wrong' }))).toMatchObject({ code: 1 });
+    expect(await readFile(path, 'utf8')).toBe('of an earlier export');
+  });
 });
 
 test('an export has every row once, although the list changes during every walk', async () => {
