@@ -66,7 +66,7 @@ export const catalogRoutes: FastifyPluginAsyncZod<CatalogView> = async (app, vie
       },
     },
     async (request, reply) =>
-      idempotent(request, reply, view.get, (key) =>
+      idempotent(request, reply, statements.get, (key) =>
         createCatalogProduct(request.scope, statements, request.body, key),
       ),
   );

@@ -91,7 +91,7 @@ export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, v
     },
     async (request, reply) => {
       const { apiKey, body, scope } = request;
-      const created = await idempotent(request, reply, view.get, (key) =>
+      const created = await idempotent(request, reply, statements.get, (key) =>
         createCustomer(scope, statements, body, key),
       );
       return apiKey?.access === 'create' ? asSent(created, body) : created;

@@ -202,13 +202,19 @@ test.each<[string, (agency: Agency, id: string, other: string) => Promise<unknow
   ['merged', (agency, id, other) => dashboard.of(agency).post(`/customers/${other}/merge`, { from: id })],
 ])('a record that was %s since is 409, and creates no second one', async (_how, remove) => {
   const agency = await service.agency();
-  const create = (body: object) => agency.post(CUSTOMERS, body, withKey('k'));
-  const { body } = await create(visitor('ana'));
-  await remove(agency, body.id, (await customer(agency)).id);
-  const before = await dashboard.stored(agency);
-  expectReused(await create(visitor('ana')), 'record');
-  expectReused(await create(visitor('eva')));
-  expect(await dashboard.stored(agency)).toEqual(before);
+  const post: Record<string, Caller['post']> = {
+    [CUSTOMERS]: agency.post,
+    '/customers': dashboard.of(agency).post,
+  };
+  for (const [path, send] of Object.entries(post)) {
+    const create = (body: object) => send(path, body, withKey('k'));
+    const { body } = await create(visitor(path));
+    await remove(agency, body.id, (await customer(agency)).id);
+    const before = await dashboard.stored(agency);
+    expectReused(await create(visitor(path)), 'record');
+    expectReused(await create(visitor('eva')));
+    expect(await dashboard.stored(agency)).toEqual(before);
+  }
 });
 
 test('a key has 1 to 255 characters; another length is 400', async () => {
