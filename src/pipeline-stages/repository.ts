@@ -1,12 +1,20 @@
 import { ApiError } from '../contract/errors.ts';
-import { activeStages, columnsOf, defineRecord, oldestFirst, pipelineStages, viewOf } from '../db/index.ts';
+import {
+  activeStages,
+  columnsOf,
+  defineRecord,
+  oldestFirst,
+  pipelineStages,
+  recordFilters,
+  viewOf,
+} from '../db/index.ts';
 import { PipelineStage, PipelineStageListQuery, PipelineStagePut } from './schema.ts';
 
 export const pipelineStageRecord = defineRecord(viewOf(activeStages, PipelineStage, {}), {
   lists: {
     query: PipelineStageListQuery,
     order: oldestFirst(pipelineStages, pipelineStages.position),
-    filters: {},
+    filters: recordFilters(activeStages),
   },
   columns: columnsOf(PipelineStagePut, pipelineStages),
   fixed: ['key'],

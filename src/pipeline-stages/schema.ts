@@ -30,4 +30,4 @@ export const PipelineStageUpdate = f.patchOf(PipelineStagePut).meta({
   examples: [{ name: 'En negociación' }],
 });
 
-export const PipelineStageListQuery = z.object({ ...f.pageQuery(), archived: f.archivedFilter() });
+export const PipelineStageListQuery = z.object({ ...f.recordQuery(), archived: f.archivedFilter() });
