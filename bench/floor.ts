@@ -42,14 +42,7 @@ const db: Queries = {
 };
 
 /** Nothing checks the query and the body, which have every type. */
-type Call = {
-  scope: OrganizationScope;
-  id: string;
-  query: never;
-  body: never;
-  key: IdempotencyKey | undefined;
-};
-const PAGE = { limit: 25, offset: 0 };
+type Call = { scope: OrganizationScope; id: string; query: never; body: never; key?: IdempotencyKey };
 const [people, products] = [customers.customerStatements, catalog.productStatements];
 
 const ROUTES: Record<string, (call: Call) => Promise<unknown>> = {
@@ -83,9 +76,9 @@ for (const [route, handle] of Object.entries(ROUTES)) {
     handler: async ({ headers, params: { id }, query, body }, reply) => {
       const scope = scopeTo({ for: () => db }, headers.authorization?.slice('Bearer '.length) ?? '');
       const digest = hash('sha256', String(headers['idempotency-key']), 'buffer');
-      const key = 'idempotency-key' in headers ? { fingerprint: digest, bodyHash: digest } : undefined;
-      const sent = { ...Object(query), ...PAGE } as never;
-      const result = await handle({ scope, id, query: sent, body: body as never, key });
+      const key = 'idempotency-key' in headers && { key: { fingerprint: digest, bodyHash: digest } };
+      const sent = { ...Object(query), limit: 25, offset: 0 } as never;
+      const result = await handle({ scope, id, query: sent, body: body as never, ...key });
       return reply.header('content-type', 'application/json; charset=utf-8').send(result);
     },
   });

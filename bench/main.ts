@@ -10,24 +10,21 @@ import { percentile, startLoad } from './load.ts';
 import { ROWS, type Row } from './rows.ts';
 import { cpuSeconds, mebibytes, NODE_OPTIONS, startServer } from './servers.ts';
 
-/** `npm run bench`: loads the data, starts the servers, measures the rows in alternating rounds, and prints a table. */
+/**
+ * `npm run bench`: loads the data, starts the servers, measures the rows in alternating rounds, and prints a table. `--scale full`:
+ * one organization of 1,000,000 customers; `--seconds`: of one measurement of one server; `--only`: rows whose name has the text.
+ */
 
 const { values: options } = parseArgs({
   options: {
-    /** small, or full: one organization of 1,000,000 customers. */
     scale: { type: 'string', default: 'small' },
-    /** Of one measurement of one server. */
     seconds: { type: 'string', default: '0.8' },
-    /** Only the rows whose name has the text. */
     only: { type: 'string', default: '' },
   },
 });
 const [CLIENTS, ROUNDS, seconds] = [16, 5, Number(options.seconds)];
-
 /** The numbers of the large organization, and of the first of the others. */
-const LARGE = 1;
-const MIDDLE = 2;
-
+const [LARGE, MIDDLE] = [1, 2];
 const ofCustomers = (customers: number) => ({
   ...{ customers, products: customers / 10, quotes: customers / 8 },
   ...{ opportunities: customers / 5, conversations: customers / 5 },
