@@ -93,6 +93,21 @@ describe('the document', () => {
   });
 });
 
+const OF_REQUESTS = /(Create|Update|Put|Import|Rotate|Merge|Open|Report|Upload)$/;
+
+test.each([PUBLIC, INTERNAL])('each text of a request has a maximum length', (document) => {
+  const { parameters } = Object(document.components);
+  const bodies = Object.entries(document.components.schemas).filter(([name]) => OF_REQUESTS.test(name));
+  const texts = objectsIn([bodies, parameters, operationsOf(document).map((one) => one.operation.parameters)])
+    .map(([, schema]) => schema)
+    .filter(({ type, enum: values }) => values === undefined && [type].flat().includes('string'));
+  expect(texts.length).toBeGreaterThan(40);
+  const unbounded = texts.filter(
+    ({ maxLength, format }) => !maxLength && !/^(?:date|uuid|binary)$/.test(String(format)),
+  );
+  expect(unbounded).toEqual([]);
+});
+
 test.each(operations)(
   '$name declares the statuses of the contract, and describes its parameters and errors',
   (each) => {
