@@ -113,3 +113,13 @@ test('while all writes of an organization hang, its reads find a slot and a plac
   await end('a1 read');
   expect(started.slice(4)).toEqual(['a2 read']);
 });
+
+test.each([1, 2])('with %i slots, everything gets one in the end', async (slots) => {
+  const { enter, end, started } = slotsOf({ slots, places: 8 });
+  await enter('a', 1);
+  await enter('a', 1, 'write');
+  await enter('b', 1);
+  await enter('b', 1, 'write');
+  for (let n = 0; n < 4; n += 1) await end(started[n] ?? '');
+  expect(started).toHaveLength(4);
+});
