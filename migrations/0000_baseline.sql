@@ -617,16 +617,16 @@ begin
   if tg_op = 'DELETE' then
     delete from public.searchable_conversations where organization_id = old.organization_id and id = old.id;
   elsif tg_op = 'INSERT'
-    or row(old.contact_name, old.contact, old.chain_id) is distinct from row(new.contact_name, new.contact, new.chain_id)
+    or row(old.contact_name, old.contact, old.contact_key, old.chain_id) is distinct from row(new.contact_name, new.contact, new.contact_key, new.chain_id)
   then
     insert into public.searchable_conversations (organization_id, id, search, chain_id)
-    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.contact_name, new.contact)), new.chain_id)
+    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.contact_name, new.contact, new.contact_key)), new.chain_id)
     on conflict (organization_id, id) do update set search = excluded.search, chain_id = excluded.chain_id;
   end if;
   return null;
 end $$;
 create trigger conversations_derive after insert or delete
-  or update of contact_name, contact, chain_id, continued_by on conversations
+  or update of contact_name, contact, contact_key, chain_id, continued_by on conversations
   for each row execute function public.derive_from_conversation();
 
 -- The primary key comes last: of indexes that cost the same in a new database, PostgreSQL takes the last one.

@@ -58,6 +58,18 @@ test('contact and query find an address whose plus has become a space, and a num
   expect(chat.customerId).toBe(number.id);
 });
 
+test('query finds a conversation by any part and spelling of its contact', async () => {
+  const agency = await service.agency();
+  for (const contact of ['+52 1 (55) 1234-5678', '+525512345678', '5215512345678@c.us']) {
+    const { id } = await conversation(agency, { contact });
+    for (const query of ['+52 1 55 1234 5678', '+525512345678', '5512345678', '52 55 1234'])
+      expect(
+        idsOf(await agency.get(`/v1/conversations?query=${encodeURIComponent(query)}`)),
+        `${query} of ${contact}`,
+      ).toContain(id);
+  }
+});
+
 test('customerId of a merged customer finds what its survivor has, alone and in a list', async () => {
   const agency = await service.agency();
   const [survivor, merged, other] = [await customer(agency), await customer(agency), await customer(agency)];

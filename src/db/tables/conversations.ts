@@ -89,7 +89,7 @@ export const conversations = pgTable(
   ],
 );
 
-/** Search documents of threads: contact name and contact. Any thread of a chain finds the chain. */
+/** Search documents of threads: contact name, contact and its key. Any thread of a chain finds the chain. */
 export const searchableConversations = pgTable(
   'searchable_conversations',
   { ...searchDocument(), chain: uuid('chain_id').notNull() },
