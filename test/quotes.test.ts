@@ -89,7 +89,7 @@ test('a quote can be created with the token of an existing public link; the toke
   expect((await dashboard.get(page)).body.error.code).toBe('QUOTE_NOT_FOUND');
 });
 
-test('an earlier opening comes first, and none can be more than 24 hours ahead', async () => {
+test('an earlier opening comes first; none can be more than 24 hours ahead, or null', async () => {
   const agency = await service.agency();
   const { id } = await quote(agency, { status: 'published' });
   const open = (body: object) => dashboard.of(agency).post(`/quotes/${id}/opens`, body);
@@ -100,6 +100,9 @@ test('an earlier opening comes first, and none can be more than 24 hours ahead',
   const ahead = { openedAt: new Date(Date.now() + 25 * 3_600_000).toISOString() };
   const error = rejected(['body.openedAt', 'must be at most 24 hours in the future']);
   expect(await open(ahead)).toMatchObject(error);
+  const headers = { 'content-type': 'application/json' };
+  const none = await dashboard.of(agency).post(`/quotes/${id}/opens`, Buffer.from('null'), { headers });
+  expect(none).toMatchObject(rejected(['body', 'must not be null']));
 });
 
 test('a quote can be created with its openings; a later PUT does not change them; the largest number of them stays', async () => {

@@ -42,7 +42,9 @@ function parse(body: Buffer): { error?: ApiError; value?: unknown } {
   const excess = excessOf(body);
   if (excess !== undefined) return { error: invalid('body', excess) };
   try {
-    return { value: JSON.parse(UTF8.decode(body)) };
+    const value = JSON.parse(UTF8.decode(body));
+    // Fastify validates it like an absent body.
+    return value === null ? { error: invalid('body', 'must not be null') } : { value };
   } catch (error) {
     const reason = error instanceof SyntaxError ? error.message : 'it is not UTF-8';
     return { error: invalid('body', `must be valid JSON: ${reason}`) };
