@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { putConversation } from '../src/conversations/chains.repository.ts';
 import { restoreCustomer } from '../src/customers/repository.ts';
 import { type OrganizationScope, parseJson, scopeTo } from '../src/db/index.ts';
@@ -388,13 +388,15 @@ test('an export and an erasure name the other customers with one of the contacts
   expect((await erase(agency, ana)).body.sameContacts).toEqual([]);
 });
 
-test('an erasure is complete if the storage fails to delete a file', async () => {
+test('an erasure is complete if the storage fails to delete a file, and deletes the next one', async () => {
   const agency = await service.agency();
-  const { customerId } = await createPerson(agency);
-  const remove = () => Promise.reject(new Error('The storage fails.'));
+  const { customerId, offer } = await createPerson(agency);
+  await attachment(agency, service.storage, offer.id);
+  const remove = vi.fn(() => Promise.reject(new Error('The storage fails.')));
   const { app, of } = await buildDashboard(service, { storage: { ...service.storage, remove } });
   const erased = await of(agency).post(`/customers/${customerId}/erase`);
-  expect(erased).toMatchObject({ status: 200, body: { erased: { attachments: 1 } } });
+  expect(erased).toMatchObject({ status: 200, body: { erased: { attachments: 2 } } });
+  expect(remove).toHaveBeenCalledTimes(2);
   expect(await left(agency)).toEqual([]);
   await app.close();
 });

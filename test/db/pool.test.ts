@@ -2,6 +2,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import { sql } from 'drizzle-orm';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { type Database, type Params, prepared, type Queries } from '../../src/db/index.ts';
+import { shareConnections } from '../../src/db/pool/shared.ts';
 import { createSlots, type Kind } from '../../src/db/pool/slots.ts';
 import { hold } from '../support/databases.ts';
 import { ownPool } from '../support/instance.ts';
@@ -41,6 +42,23 @@ test('simultaneous reads share two connections; each gets its own rows or error,
   const pids = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value?.pid] : []));
   expect(new Set(pids).size).toBe(2);
   expect(db.stats()).toMatchObject({ total: 2, idle: 2, running: 0 });
+});
+
+test('a connection that breaks under one of its reads takes no other one, and is closed after its last', async () => {
+  vi.spyOn(performance, 'now').mockReturnValue(0);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const closed: boolean[] = [];
+  const release = (isBroken: boolean) => closed.push(isBroken);
+  const connect = async () => ({ connection: { stream: { writableCorked: 1 } }, release }) as never;
+  const withShared = shareConnections(connect, () => true);
+  const end = Promise.withResolvers<void>();
+  const running = [1, 2].map(() => withShared(() => end.promise));
+  const broken = await withShared((client) => Promise.reject(client)).catch((client) => client);
+  expect(await withShared(async (client) => client)).not.toBe(broken);
+  end.resolve();
+  await Promise.all(running);
+  await nextTurn();
+  expect(closed).toEqual([false, true, false]);
 });
 
 test('a table that stays locked delays no read of another table', async () => {

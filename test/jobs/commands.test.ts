@@ -44,7 +44,7 @@ test.each(['job purge-organizations', 'migrate', 'demo'])(
   },
 );
 
-test('npm run job -- purge deletes what is due, unless another process is running the job', async () => {
+test('npm run job -- purge deletes what is due, without the pooler, unless another process is running the job', async () => {
   const agency = await service.agency();
   const { id: productId } = await product(agency);
   const archive = "update products set archived_at = now() - interval '31 days' where id = $1";
@@ -53,7 +53,8 @@ test('npm run job -- purge deletes what is due, unless another process is runnin
   const rejected = await withJobLock(service.url, JOBS.purge.lock, () => run('job purge'), signal);
   expect(rejected).toMatchObject({ code: 0, stdout: 'Another process is already running purge.\n' });
   // As a process, as a timer of the operator starts it.
-  const env = { ...access(), ...PROGRAM };
+  const urls = { DATABASE_URL: 'postgres://pooler.invalid/crm', DATABASE_DIRECT_URL: service.url };
+  const env = { ...access(), ...urls, ...PROGRAM };
   const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'job', '--', 'purge'], { env });
   const lines = stdout.trim().split('\n');
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([

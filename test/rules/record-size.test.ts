@@ -72,6 +72,9 @@ test.each(['product', 'customer'] as const)(
       const error = await service.query(grow, values).catch((error: unknown) => error);
       expect(error).toMatchObject({ code: 'TL001', detail: undefined, hint: undefined });
       expect(JSON.stringify(Object.entries(Object(error)))).not.toContain('secret');
+      // A name for its contact, for which it has no space, changes nothing and rejects no conversation.
+      const [{ identifierValue: sender } = { identifierValue: 'x' }] = body.contacts ?? [];
+      await conversation(agency, { channel: 'web', contact: sender, contactName: '😀'.repeat(255) });
       expect((await agency.get(url)).text).toBe(text);
       expect((await agency.patch(url, shorter)).status).toBe(200);
     }
