@@ -175,11 +175,13 @@ test.each([
   },
 );
 
-test('one key is a different key for each operation and record', async () => {
+test('one key is a different key for each operation and record, whose id may be in upper case', async () => {
   const agency = await service.agency();
   const call = dashboard.of(agency);
   const quotes = [await quote(agency), await quote(agency)];
   for (const { id } of quotes) expectFirst(await upload(call, `/quotes/${id}/attachments`));
+  for (const { id } of quotes)
+    expect(isReplay(await upload(call, `/quotes/${id.toUpperCase()}/attachments`))).toBe(true);
   expectFirst(await agency.post(PRODUCTS, { title: 'x' }, withKey('k')));
   expectFirst(await agency.post(CUSTOMERS, visitor('ana'), withKey('k')));
   expectFirst(await call.post('/catalog/products', { title: 'x' }, withKey('k')));
