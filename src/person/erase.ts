@@ -126,25 +126,10 @@ const messages = [
   messagesIn(channelMessages, channelMessages.externalId, channelMessages.subject),
 ];
 
-const thread = alias(conversations, 'thread');
-
-/** Whoever reads `updatedSince` sees the chains of these threads: any other change of a row moves `updated_at`. */
-const touchThreads = unprepared('customers.touch_threads', ($: Params<Ids>) => {
-  const chains = qb
-    .select(columns({ chainId: thread.chainId }))
-    .from(thread)
-    .where(keyIn(thread, $));
-  return qb
-    .update(conversations)
-    .set({ updatedAt: TOUCHED })
-    .where(
-      and(
-        ofOrganization(conversations, $),
-        or(isAnyOf(conversations.id, $.ids), newestThreads.visible),
-        sql`${conversations.chainId} = any(array${chains})`,
-      ),
-    );
-});
+/** Whoever reads `updatedSince` sees the chains of these threads: a trigger touches their newest ones. */
+const touchThreads = unprepared('customers.touch_threads', ($: Params<Ids>) =>
+  qb.update(conversations).set({ updatedAt: TOUCHED }).where(keyIn(conversations, $)),
+);
 
 const ROW = { row: sql`1` };
 
