@@ -113,6 +113,24 @@ describe('PATCH /v1/customers/{customerId}', () => {
     const [again] = await patch(web('a'));
     expect(again.id).not.toBe(visitor.id);
   });
+
+  test('contacts that are added while the customer is archived are free afterwards', async () => {
+    const agency = await service.agency();
+    for (let round = 0; round < 10; round += 1) {
+      const first = web(`first ${round}`);
+      const added = Array.from({ length: 5 }, (_, index) => web(`added ${round} ${index}`));
+      const { id } = await customer(agency, { contacts: [first] });
+      const [archived, ...patched] = await Promise.all([
+        agency.delete(`/v1/customers/${id}`),
+        ...added.map((contact) => agency.patch(`/v1/customers/${id}`, { contacts: [contact, first] })),
+      ]);
+      expect(archived.status).toBe(200);
+      for (const { status } of patched) expect([200, 404]).toContain(status);
+      const contacts = [first, ...added];
+      expect(await agency.post('/v1/customers', { contacts })).toMatchObject({ status: 201 });
+    }
+    expect(await findDrift(service, agency)).toEqual([]);
+  });
 });
 
 test.each(['customer', 'conversation'])(

@@ -282,21 +282,24 @@ const reportedStatement = prepared(
  * Writes the report, and returns the message with this provider id: a status webhook knows no other id.
  * @throws MESSAGE_NOT_FOUND
  */
-export const reportDelivery = (
+export async function reportDelivery(
   { db, organizationId }: OrganizationScope,
   providerMessageId: string,
   { status, statusAt }: DeliveryReport,
-): Promise<Json<ConversationMessageRecord>> =>
-  db.transaction(async ({ write }) => {
-    const key = { organizationId, providerMessageId };
-    if (!name().safeParse(providerMessageId).success) throw messageNotFound(providerMessageId);
-    // Sent together.
-    write(lockReportedStatement, key);
-    if (status !== undefined) write(reportStatement, { ...key, status, statusAt: statusAt ?? null });
-    const [row] = await write(reportedStatement, key);
-    if (!row) throw messageNotFound(providerMessageId);
-    return row.body;
-  });
+): Promise<Json<ConversationMessageRecord>> {
+  const key = { organizationId, providerMessageId };
+  const isText = name().safeParse(providerMessageId).success;
+  const [row] = isText
+    ? await db.transaction(({ write }) => {
+        // Sent together.
+        write(lockReportedStatement, key);
+        if (status !== undefined) write(reportStatement, { ...key, status, statusAt: statusAt ?? null });
+        return write(reportedStatement, key);
+      })
+    : [];
+  if (!row) throw messageNotFound(providerMessageId);
+  return row.body;
+}
 
 /** @throws MESSAGE_NOT_FOUND */
 export const lockReported = (scope: OrganizationScope, providerMessageId: string) =>

@@ -29,7 +29,8 @@ const MAX_PARTS = 20;
 /** By the codes of @fastify/multipart. */
 const REASONS: Record<string, string> = {
   FST_PARTS_LIMIT: `must have at most ${MAX_PARTS} parts`,
-  FST_PROTO_VIOLATION: 'must not have a part with the name of a property that every object has',
+  FST_PROTO_VIOLATION:
+    'must not have a part that is named like a property of every object, such as __proto__',
 };
 
 const MIME_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/;

@@ -36,6 +36,8 @@ const ANY = { headers: { 'if-match': '*' } };
 const phoneOf = (round: number): string => `+5255${10_000_000 + round}`;
 const whatsapp = (round: number) => contact('whatsapp', phoneOf(round));
 
+const act = (agency: Agency, { id }: { id: string }, action: 'erase' | 'merge', body?: object) =>
+  dashboard.of(agency).post(`/customers/${id}/${action}`, body);
 const patch = (agency: Agency, { id }: { id: string }, ...contacts: object[]) =>
   agency.patch(`/v1/customers/${id}`, { contacts });
 const create = (agency: Agency, ...contacts: object[]) => agency.post('/v1/customers', { contacts });
@@ -63,6 +65,31 @@ test('two conversations that swap their contacts with If-Match, and two customer
     for (const { status, text } of await Promise.all(swapped)) expect([200, 409], text).toContain(status);
   };
   await Promise.all(Array.from({ length: 8 }, (_, round) => swap(round)));
+  expect(await findAllDrift(service, agency)).toEqual([]);
+});
+
+test('merges and erasures beside PUTs that move quotes between opportunities, and beside quotes that are created, end without a deadlock', async () => {
+  const agency = await service.agency();
+  const call = dashboard.of(agency);
+  for (let round = 0; round < 3; round += 1) {
+    const [ana, eva] = [await customer(agency), await customer(agency)];
+    const leads = await Promise.all([ana, ana, eva].map(({ id }) => opportunity(agency, { customerId: id })));
+    const offers = await Promise.all(leads.map(({ id }) => quote(agency, { opportunityId: id })));
+    const body = { title: 'Oaxaca', status: 'draft' };
+    const replies = await Promise.all([
+      ...offers.flatMap(({ id }) =>
+        leads.flatMap(({ id: opportunityId }) => [
+          call.put(`/quotes/${id}`, { ...body, opportunityId }),
+          call.patch(`/quotes/${id}`, { opportunityId }),
+          call.put(`/quotes/${randomUUID()}`, { ...body, opportunityId }),
+        ]),
+      ),
+      act(agency, eva, 'merge', { from: ana.id }),
+      call.patch(`/opportunities/${leads[2]?.id}`, { customerId: ana.id }),
+      act(agency, eva, 'erase'),
+    ]);
+    for (const { status, text } of replies) expect([200, 201, 400, 404], text).toContain(status);
+  }
   expect(await findAllDrift(service, agency)).toEqual([]);
 });
 
