@@ -77,6 +77,35 @@ test('organizations are found by a part of their name and by the account of an a
   expect(await find(account)).toEqual(['Rutas']);
 });
 
+test('organizations and API keys are found by their ids, and by when they were created', async () => {
+  const [own, other] = [await service.agency('Rutas de Abril'), await service.agency('Rutas de Abril')];
+  const { id } = (await dashboard.of(own).post('/api-keys', { name: 'Website' })).body;
+  const [first = ''] = idsOf(await dashboard.of(own).get('/api-keys')).filter((one) => one !== id);
+  await service.query(`update organizations set created_at = '2025-03-01Z' where id = $1`, [own.id]);
+  await service.query(`update api_keys set created_at = '2025-03-01Z' where id = $1`, [id]);
+  const lists = [
+    {
+      read: (query: string) => dashboard.get(`/organizations?query=abril&${query}`),
+      old: own.id,
+      now: other.id,
+    },
+    { read: (query: string) => dashboard.of(own).get(`/api-keys?${query}`), old: id, now: first },
+  ];
+  for (const { read, old, now } of lists) {
+    const find = async (query: string) => idsOf(await read(query));
+    expect(await find(`ids=${old.toUpperCase()},${randomUUID()}`)).toEqual([old]);
+    expect((await find(`ids=${old},%20${now}`)).toSorted()).toEqual([old, now].toSorted());
+    expect((await read('ids=none')).body).toMatchObject(
+      rejected(['query.ids', 'must be ids, separated by commas']).body,
+    );
+    expect(await find('createdBefore=2025-03-01T00:00:00.001Z&createdSince=2025-03-01T00:00:00Z')).toEqual([
+      old,
+    ]);
+    expect(await find('createdSince=2025-03-01T00:00:00.001Z')).toEqual([now]);
+    expect(await find('createdBefore=2025-03-01T00:00:00Z')).toEqual([]);
+  }
+});
+
 test('the roles of a member have at most 64 KiB: a page of the team stays below 13 MiB', async () => {
   const call = dashboard.of(await service.agency());
   const [id, who] = [randomUUID(), { userId: 'one', name: 'Ana', email: 'ana@example.com' }];

@@ -28,6 +28,7 @@ import {
   type Queries,
   qb,
   type RecordKey,
+  recordFilters,
   recordNotFound,
   returningJson,
   toJson,
@@ -75,7 +76,7 @@ export type KnownKey = NonNullable<Awaited<ReturnType<typeof findKey>>>;
 export const listApiKeys = defineList('api_keys.list', keyView, {
   query: ApiKeyListQuery,
   order: newestFirst(apiKeys, apiKeys.createdAt),
-  filters: { active: { where: () => sql`${isCurrent}` } },
+  filters: { ...recordFilters(issuedKeys), active: { where: () => sql`${isCurrent}` } },
 });
 
 /** @throws API_KEY_NOT_FOUND */

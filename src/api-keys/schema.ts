@@ -54,7 +54,7 @@ export const ApiKeyUpdate = f.patchOf(ApiKeyCreate).meta({
 export type ApiKeyUpdate = z.infer<typeof ApiKeyUpdate>;
 
 export const ApiKeyListQuery = z.object({
-  ...f.pageQuery(),
+  ...f.recordQuery(),
   active: f.flag('`true`: only keys that are neither revoked, expired nor replaced. Otherwise all.'),
 });
 

@@ -242,8 +242,6 @@ export const MAX_HEADER_BYTES = 8 * 1024;
 export const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 25;
 
-export const pageQuery = () => ({ limit: limit(MAX_LIMIT, DEFAULT_LIMIT), offset: offset() });
-
 export const textFilter = (description: string, max = 200) =>
   text({ min: 1, max }).optional().describe(description);
 
@@ -278,7 +276,8 @@ export const idFilter = (records: string) =>
   list().optional().describe(`Ids of ${records}, separated by commas; the text \`null\`: none.`);
 
 export const recordQuery = () => ({
-  ...pageQuery(),
+  limit: limit(MAX_LIMIT, DEFAULT_LIMIT),
+  offset: offset(),
   createdSince: timestampFilter('Records that were created at this timestamp or later.'),
   createdBefore: timestampFilter('Records that were created before this timestamp.'),
   ids: ids(),

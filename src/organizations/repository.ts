@@ -146,13 +146,20 @@ export const closeOrganization = defineClosedAt(
  */
 export const reopenOrganization = defineClosedAt('organizations.reopen', view.fields, sql`null`);
 
-type OrganizationQuery = { limit: number; offset: number } & Record<'query' | 'userId', string | null>;
+type OrganizationFilters = Record<
+  'query' | 'userId' | 'createdSince' | 'createdBefore',
+  string | null | undefined
+>;
+type OrganizationQuery = OrganizationFilters & { limit: number; offset: number; ids: string[] | null };
 
 /** An account is an active member of few organizations. */
 const listStatement = unprepared(
   'organizations.list',
   ($: Params<OrganizationQuery>): SQL<{ text: string; total: number }> => sql`with found as materialized (
       select ${organizations.id} as found_id from ${organizations} where ${isFound}
+        and (${$.ids}::uuid[] is null or ${organizations.id} = any(${$.ids}))
+        and ${organizations.createdAt} >= coalesce(${$.createdSince}::timestamptz, '-infinity')
+        and ${organizations.createdAt} < coalesce(${$.createdBefore}::timestamptz, 'infinity')
         and (${$.query}::text is null or fold_text(${organizations.name}) like contains_pattern(${$.query}))
         and (${$.userId}::text is null or ${organizations.id} in (
           select ${teamMembers.organizationId} from ${teamMembers}
@@ -170,9 +177,14 @@ const listStatement = unprepared(
 
 export async function listOrganizations(
   db: Queries,
-  { query, userId, ...page }: z.infer<typeof OrganizationListQuery>,
+  { ids, ...sent }: z.infer<typeof OrganizationListQuery>,
 ): Promise<PageJson<Organization>> {
-  const [row] = await db.read(listStatement, { ...page, query: query ?? null, userId: userId ?? null });
+  const none = { query: null, userId: null, createdSince: null, createdBefore: null };
+  const [row] = await db.read(listStatement, {
+    ...none,
+    ...sent,
+    ids: ids?.split(',').map((id) => id.trim()) ?? null,
+  });
   if (!row) throw new Error('Listing organizations returned no row.');
   return Object.assign(jsonOf<Page<Organization>>(row.text), { total: row.total });
 }

@@ -17,7 +17,7 @@ export type Organization = z.infer<typeof Organization>;
 export const OrganizationList = f.page(Organization);
 
 export const OrganizationListQuery = z.object({
-  ...f.pageQuery(),
+  ...f.recordQuery(),
   query: f.textFilter('Text in the name, ignoring case and accents.'),
   userId: f.textFilter('Organizations in which this account is an active team member.', 255),
 });
