@@ -44,8 +44,8 @@ export function fromCell(cell: string): string | undefined {
   if (plain === '' && !isBlank) return undefined;
   const [, quoted] = /^="(.*)"$/s.exec(plain) ?? [];
   if (quoted !== undefined) return quoted.replaceAll('""', '"').trim() || undefined;
-  if (!isBlank && plain.startsWith("'") && isChanged(plain)) return plain.slice(1);
-  return plain.replaceAll(FORMULA, (apostrophes) => apostrophes.slice(1));
+  const isMarked = !isBlank && plain.startsWith("'") && isChanged(plain);
+  return plain.slice(isMarked ? 1 : 0).replaceAll(FORMULA, (apostrophes) => apostrophes.slice(1));
 }
 
 /** Why a cell is no longer what somebody wrote; undefined for any other cell. */

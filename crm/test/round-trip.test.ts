@@ -11,7 +11,12 @@ const { service, file, at, begin } = await useCrm();
 const texts = fc.string({
   maxLength: 12,
   unit: fc.oneof(
-    fc.constantFrom('\r\n', ...'\n\r\t,;|"\' =+-@＝[{\\', ...'añ10.\u00a0\ufeff\u2028\u0085\u001b😀\u202e'),
+    fc.constantFrom(
+      '\r\n',
+      'aÃ©',
+      ...'\n\r\t,;|"\' =+-@＝[{\\',
+      ...'añ10.\u00a0\ufeff\u2028\u0085\u001b😀\u202e\ufffd',
+    ),
     fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }).filter((text) => text !== '\0'),
   ),
 });
