@@ -87,7 +87,10 @@ async function start(config: Config): Promise<void> {
   onClose(jobs.stop);
 
   // An embedded database means that there is no proxy.
-  const shared = { db, links, logger, trustProxy: config.TRUST_PROXY, drainMs: isEmbedded ? 0 : DRAIN_MS };
+  const drainMs = isEmbedded ? 0 : DRAIN_MS;
+  // For a connection, and for the statement.
+  const databaseMs = 2 * config.DATABASE_TIMEOUT_MS;
+  const shared = { db, links, logger, trustProxy: config.TRUST_PROXY, drainMs, databaseMs };
   const app = await buildApp({
     ...shared,
     keys,

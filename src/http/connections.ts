@@ -13,11 +13,12 @@ const CHECK_INTERVAL_MS = 500;
 /** Longer than nginx keeps an idle connection (60 s): if Node closed first, a request could arrive on a closed connection. */
 const KEEP_ALIVE_MS = 75_000;
 
-export const connectionLimits = (requestTimeout = REQUEST_TIMEOUT_MS) => ({
+/** @param databaseMs the longest time that a request waits for the database */
+export const connectionLimits = (requestTimeout = REQUEST_TIMEOUT_MS, databaseMs = 0) => ({
   requestTimeout,
   keepAliveTimeout: KEEP_ALIVE_MS,
   // A connection is also idle while its request runs: an erasure may take the 60 s of an upload.
-  connectionTimeout: requestTimeout + 10_000,
+  connectionTimeout: Math.max(requestTimeout, databaseMs) + 10_000,
   http: {
     // Node's own response has no body; server.ts rejects with ours.
     requireHostHeader: false,

@@ -20,6 +20,8 @@ export type HttpServerOptions = {
   metrics?: Pick<Metrics, 'countRequest'> | undefined;
   /** Milliseconds that a client may take to send its request. */
   requestTimeout?: number;
+  /** Milliseconds that a request may wait for the database. */
+  databaseMs?: number;
   /** Milliseconds for which open connections are still served when the server closes. */
   drainMs?: number | undefined;
 };
@@ -38,14 +40,14 @@ function replaced(): never {
 }
 
 export function createHttpServer(options: HttpServerOptions) {
-  const { logger, trustProxy = false, metrics, requestTimeout, drainMs } = options;
+  const { logger, trustProxy = false, metrics, requestTimeout, databaseMs, drainMs } = options;
   const app = fastify({
     loggerInstance: logger,
     trustProxy,
     genReqId: requestId,
     logController: new RequestLog({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit: BODY_LIMIT,
-    ...connectionLimits(requestTimeout),
+    ...connectionLimits(requestTimeout, databaseMs),
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
     frameworkErrors: sendFrameworkError,

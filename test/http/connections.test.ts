@@ -55,6 +55,11 @@ test.each([
   expect(received).toContain('"code":"VALIDATION_FAILED","message":"The request took too long to arrive."');
 });
 
+test('a connection stays open for as long as its request may wait for the database', () => {
+  const options = { logger: createLogger('silent'), databaseMs: 120_000 };
+  expect(createHttpServer(options).server.timeout).toBeGreaterThan(options.databaseMs);
+});
+
 /** The time that a server still drains passes only by the test. */
 function holdClock(): void {
   vi.useFakeTimers({ toFake: ['performance'] });
