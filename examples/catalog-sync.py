@@ -92,8 +92,8 @@ def read(path):
 
 def main(path, force):
     rows = read(path)
-    by_code = {product["externalReferenceCode"]: product for product in settled_products()}
-    by_code.pop(None, None)
+    products = settled_products()
+    by_code = {product["externalReferenceCode"]: product for product in products if product["externalReferenceCode"]}
     gone = [product for code, product in by_code.items() if code not in rows and product["status"] != "paused"]
     if len(gone) > len(by_code) / 10 and not force:
         sys.exit(f"{len(gone)} of {len(by_code)} products would be paused. Nothing was changed; use --force if this is right.")

@@ -9,7 +9,7 @@ export async function productsByCode(context: Context): Promise<Map<string, Cata
   const byCode = new Map<string, CatalogProduct[]>();
   for (const product of await context.crm.products.snapshot({}, { signal: context.stop })) {
     const code = product.externalReferenceCode;
-    if (code !== null) byCode.set(code, [...(byCode.get(code) ?? []), product]);
+    if (code) byCode.set(code, [...(byCode.get(code) ?? []), product]);
   }
   return byCode;
 }

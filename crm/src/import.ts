@@ -114,7 +114,7 @@ function codeChecker(context: Context): (body: Body, line: number) => Promise<bo
   const lines = new Map<string, number>();
   let catalog: ReturnType<typeof productsByCode> | undefined;
   return async ({ externalReferenceCode: code, variants, ...fields }, line) => {
-    if (typeof code !== 'string') return false;
+    if (typeof code !== 'string' || code === '') return false;
     const reject = (message: string, code: string): never => {
       throw new RowError(message, { code, path: 'body.externalReferenceCode' });
     };
@@ -207,7 +207,7 @@ export async function importFile(
       const identity = identify(row);
       body = identity ? toEdit(row) : withSafeStatus(toBody(row, skips ? skipped : undefined), skipped);
       check?.(body, row.line, { isUpdate: identity !== undefined });
-      if (typeof body.externalReferenceCode !== 'string') withoutCode += 1;
+      if (!body.externalReferenceCode) withoutCode += 1;
       if (edited) {
         const change = changesOf(edited, body, row.object === undefined);
         body = change.changes;

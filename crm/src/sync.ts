@@ -65,7 +65,7 @@ export async function syncProducts(context: Context, path: string, options: Sync
       const { variants, ...fields } = read(row, skipped);
       body = writableOf(fields, 'products');
       const code = body.externalReferenceCode;
-      if (code === undefined || code === null) return { result: 'left alone' };
+      if (code === undefined || code === null || code === '') return { result: 'left alone' };
       if (typeof code !== 'string') throw new RowError('externalReferenceCode must be a string');
       if (inFile.has(code)) return rejected('DUPLICATE_CODE', `an earlier row has the same code ${code}`);
       inFile.add(code);

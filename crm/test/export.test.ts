@@ -106,6 +106,7 @@ describe('crm sync products', () => {
     const same = await create('SAME-1', 'Igual', { fromPrice: 300 });
     const gone = await create('GONE-1', 'Retirada');
     await create(null, 'Sin código nuestro');
+    await create('', 'Código vacío');
     const titles = async () =>
       (await agency.get('/v1/catalog/products')).body.data
         .map(({ title }: { title: string }) => title)
@@ -136,7 +137,14 @@ describe('crm sync products', () => {
     expect(stderr).toContain('1 rows without a code were left alone.');
     expect(stdout).toBe(`GONE-1\t${gone.id}\tRetirada\n`);
     expect(stderr).toContain('Nothing was archived');
-    expect(await titles()).toEqual(['Igual', 'Nueva', 'Retirada', 'Sin código nuestro', 'Vieja']);
+    expect(await titles()).toEqual([
+      'Código vacío',
+      'Igual',
+      'Nueva',
+      'Retirada',
+      'Sin código nuestro',
+      'Vieja',
+    ]);
     const changed = (await agency.get(`/v1/catalog/products/${old.id}`)).body;
     expect(changed).toMatchObject({ fromPrice: 250, includes: ['Hotel', 'Cena'], operator: 'Sur' });
     expect((await agency.get(`/v1/catalog/products/${same.id}`)).body).toEqual(same);
@@ -146,7 +154,7 @@ describe('crm sync products', () => {
     const again = await run('--archive-missing', '--yes');
     expect(again.stderr).toMatch(/Done: 5 rows in .*\/s, 3 unchanged, 1 left alone, 1 rejected\./);
     expect(again.stderr).toContain('1 products were archived');
-    expect(await titles()).toEqual(['Igual', 'Nueva', 'Sin código nuestro', 'Vieja']);
+    expect(await titles()).toEqual(['Código vacío', 'Igual', 'Nueva', 'Sin código nuestro', 'Vieja']);
   });
 
   test('rejects a row that changes a variant or the number of variants', async () => {

@@ -158,6 +158,7 @@ test('catalog-sync.py makes the catalog equal to the file', async ({ skip }) => 
     ['OLD', 'Vieja', { fromPrice: 1, currency: 'USD', operator: 'Sur' }],
     ['SAME', 'Igual', { fromPrice: 2, currency: 'USD' }],
     ['GONE', 'Retirada', {}],
+    ['', 'Código vacío', {}],
     [null, 'Sin código', {}],
   ] as const)
     await agency.post('/v1/catalog/products', { externalReferenceCode, title, ...fields });
@@ -191,7 +192,8 @@ test('catalog-sync.py makes the catalog equal to the file', async ({ skip }) => 
     { title: 'Vieja', fromPrice: null, operator: 'Sur' },
     { title: 'Nueva, de lujo', externalReferenceCode: 'NEW', fromPrice: 10.5, status: 'active' },
     { title: 'Sin código', status: before[0].status },
-    { title: 'Igual', updatedAt: before[2].updatedAt },
+    { title: 'Código vacío', status: before[1].status },
+    { title: 'Igual', updatedAt: before[3].updatedAt },
   ]);
   expect(await sync()).toBe('0 created, 0 changed, 3 unchanged, 0 paused\n');
 });
