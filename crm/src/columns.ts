@@ -137,9 +137,10 @@ function mapped(header: readonly string[], maps: readonly string[], fields: Fiel
       const at = map.lastIndexOf('=');
       const [column, field] = [map.slice(0, at).trim(), map.slice(at + 1).trim()];
       const [columns, names] = [header.join(', '), Object.keys(fields).join(', ')];
-      if (at < 0 || !header.includes(column))
+      if (at < 0) throw new CommandError(`--map ${map}: write Column=field; Column= leaves the column out.`);
+      if (!header.includes(column))
         throw new CommandError(`--map ${map}: no column is named "${column}". Columns: ${columns}.`);
-      if (field !== '' && !(field in fields))
+      if (field !== '' && !Object.hasOwn(fields, field))
         throw new CommandError(`--map ${map}: there is no field "${field}". Fields: ${names}.`);
       return [column, field];
     }),
@@ -536,7 +537,7 @@ export function requireFields(
   const needed = resource === 'customers' ? ['a contact'] : ['title', ...needs];
   const missing = needed.find((field) => !filled.includes(field));
   if (missing === undefined) return;
-  const example = resource === 'customers' ? 'Teléfono=contacts.whatsapp' : `Código=${missing}`;
+  const example = resource === 'customers' ? 'Teléfono=contacts.whatsapp' : `Column=${missing}`;
   const advice = doubts.join('\n') || `Name the column with --map, such as --map "${example}".`;
   throw new CommandError(`No column fills ${missing}. ${advice}`);
 }

@@ -77,6 +77,9 @@ describe('crm import customers', () => {
     const web = ['import', 'customers', begun, '--yes', '--map', 'Edad=contacts.web'];
     const mistakes: [string[], string | RegExp, { url: string; key?: string }?][] = [
       [['import', 'customers', path, '--map', 'X=city'], 'no column is named "X". Columns: Nombre, Edad.'],
+      [['import', 'customers', path, '--map', 'Edad'], '--map Edad: write Column=field'],
+      [['import', 'customers', path, '--map', 'Edad=toString'], 'there is no field "toString". Fields: '],
+      [['import', 'products', path, '--map', 'Nombre='], 'such as --map "Column=title"'],
       [['import', 'customers', path], 'No column fills a contact. Name the column with --map'],
       [['import', 'customers', folder], 'is a folder'],
       [['sync', 'products', json], 'one object per line'],
