@@ -280,6 +280,17 @@ test('an erasure and an export leave another customer alone who shares an opport
   expect(await left(agency)).toEqual([]);
 });
 
+test('a file that arrives at a quote of an erased person is erased by the next call, which moves updatedAt', async () => {
+  const agency = await service.agency();
+  const { customerId, offer } = await createPerson(agency);
+  await erase(agency, { id: customerId });
+  await attachment(agency, service.storage, offer.id);
+  const read = async () => (await dashboard.of(agency).get(`/quotes/${offer.id}`)).body;
+  const before = await read();
+  await erase(agency, { id: customerId });
+  expect((await read()).updatedAt > before.updatedAt).toBe(true);
+});
+
 test('what arrives in the conversations of an erased person is erased by the next call, and updatedSince sees both', async () => {
   const agency = await service.agency();
   const contact = email(`${WORD}@example.com`);

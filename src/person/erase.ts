@@ -156,15 +156,21 @@ const eraseQuotes = unprepared('customers.erase_quotes', ($: Params<Person>) =>
   counted(qb.update(quotes).set({ title: '', destination: null }).where(quotesOf($))),
 );
 
+/** An attachment that arrived after the first erasure: its quote has no text left, and is only touched. */
 const eraseAttachments = unprepared('customers.erase_attachments', ($: Params<Person>) => {
   const ofQuotes = qb
     .select(columns({ id: quotes.id }))
     .from(quotes)
     .where(quotesOf($));
-  return qb
-    .delete(quoteAttachments)
-    .where(and(ofOrganization(quoteAttachments, $), sql`${quoteAttachments.quoteId} = any(array${ofQuotes})`))
-    .returning(columns({ id: quoteAttachments.id }));
+  return sql<{ id: string }>`
+    with erased as (
+      delete from ${quoteAttachments}
+      where ${ofOrganization(quoteAttachments, $)} and ${quoteAttachments.quoteId} = any(array${ofQuotes})
+      returning ${quoteAttachments.id}, ${quoteAttachments.quoteId}),
+    touched as (
+      update ${quotes} set updated_at = ${TOUCHED}
+      where ${ofOrganization(quotes, $)} and ${quotes.id} in (select quote_id from erased))
+    select id from erased`;
 });
 
 const cleared = Object.fromEntries(Object.keys(customerColumns).map((field) => [field, sql`default`]));
