@@ -44,7 +44,7 @@ test('X-Actor, of at most 64 characters, stands in the log line of the request',
   const agency = await service.agency();
   const inUtf8 = (actor: string) => ({ 'x-actor': Buffer.from(actor).toString('latin1') });
   const actedBy = (actor: string) => logged.of(agency).get('/customers', { headers: inUtf8(actor) });
-  const actor = 'ñ'.repeat(64);
+  const actor = '😀'.repeat(64);
   await actedBy(actor);
   expect(lines).toMatchObject([{ organizationId: agency.id, actor, method: 'GET', status: 200 }]);
   const long = rejected(['header.x-actor', 'must have at most 64 characters']);
