@@ -2,6 +2,7 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { contactKey, identifierRule } from '../../rules/contact-key.ts';
 import { jsonBytes, largestField, MAX_BYTES, sizeRule } from '../../rules/record-size.ts';
+import { textRule } from '../../rules/text.ts';
 import { type Body, type Contact, RowError } from './columns.ts';
 import { IMPORTED, type Importable, schemas } from './document.ts';
 
@@ -41,13 +42,13 @@ function rowErrorOf({ keyword, instancePath, params, message = '' }: ErrorObject
   }
 }
 
-/** The pointer of the first text that PostgreSQL does not store. */
-function unstorable(value: unknown, pointer = ''): string | undefined {
-  if (typeof value === 'string') return /[\0\p{Cs}]/u.test(value) ? pointer : undefined;
-  if (typeof value !== 'object' || value === null) return undefined;
-  return Object.entries(value)
-    .map(([name, inner]) => unstorable(inner, `${pointer}/${name}`))
-    .find((found) => found !== undefined);
+/** @throws RowError for the first text that PostgreSQL does not store */
+function checkTexts(value: unknown, pointer = ''): void {
+  if (typeof value === 'string') {
+    const message = textRule(value);
+    if (message !== undefined) throw new RowError(message, { path: pathOf(pointer) });
+  } else if (typeof value === 'object' && value !== null)
+    for (const [name, inner] of Object.entries(value)) checkTexts(inner, `${pointer}/${name}`);
 }
 
 /**
@@ -66,9 +67,7 @@ function schemaChecker(): (schema: string, body: Body) => void {
   return (schema, body) => {
     const validate = ajv.getSchema(`document#/components/schemas/${schema}`);
     if (!validate?.(body)) throw rowErrorOf(validate?.errors?.[0] as ErrorObject);
-    const pointer = unstorable(body);
-    if (pointer !== undefined)
-      throw new RowError('must not contain U+0000 or a lone surrogate', { path: pathOf(pointer) });
+    checkTexts(body);
   };
 }
 

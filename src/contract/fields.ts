@@ -1,22 +1,5 @@
 import { z } from 'zod';
-
-/** PostgreSQL normalizes combining marks in a row in quadratic time: 18 s for 50,000. No language needs more than 30. */
-const MAX_MARKS = 30;
-/** Combining marks, and the two letters that normalize to one. Runs in linear time. */
-const MARKS = new RegExp(`[\\p{M}\\uFF9E\\uFF9F]{1,${MAX_MARKS + 1}}`, 'gu');
-
-function hasTooManyMarks(text: string): boolean {
-  MARKS.lastIndex = 0;
-  for (let found = MARKS.exec(text); found; found = MARKS.exec(text))
-    if (found[0].length > MAX_MARKS && codePoints(found[0]) > MAX_MARKS) return true;
-  return false;
-}
-
-function codePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
-}
+import { codePoints, textRule } from '../../rules/text.ts';
 
 export function addIssue(
   { issues, value }: z.core.ParsePayload,
@@ -36,10 +19,7 @@ function errorIn(value: string, { min = 0, max }: Lengths): string | undefined {
   if ((isShort || isLong) && min === max) return `must have exactly ${count(max)}`;
   if (isShort) return `must have at least ${count(min)}`;
   if (isLong) return `must have at most ${count(max)}`;
-  // PostgreSQL stores neither.
-  if (!value.isWellFormed() || value.includes('\u0000')) return 'must not contain U+0000 or a lone surrogate';
-  if (hasTooManyMarks(value)) return `must not contain more than ${MAX_MARKS} combining marks in a row`;
-  return undefined;
+  return textRule(value);
 }
 
 /** A rejected text ends the checks of the record: normalizing 64 kB of combining marks takes up to 27 s. */
