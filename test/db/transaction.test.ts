@@ -68,12 +68,13 @@ describe('the statements of a transaction', () => {
     db = ownPool(service, { poolSize: 1 });
     own = db.for('an organization');
   });
-  test.each(['one after another', 'at once', 'without waiting'])(
-    'that are sent %s are all applied, or none',
+  test.each(['one after another', 'at once', 'awaiting the last', 'without waiting'])(
+    'that are sent %s are all applied, or none, for the reason of the first that failed',
     async (how) => {
       const insert = (ids: number[]) =>
         own.transaction(async ({ write }) => {
           if (how === 'at once') await Promise.all(ids.map((id) => write(INSERT, { id })));
+          else if (how === 'awaiting the last') await ids.map((id) => write(INSERT, { id })).at(-1);
           else
             for (const id of ids) {
               const written = write(INSERT, { id });

@@ -124,6 +124,8 @@ export function openPool({ url, poolSize, statementTimeout, onConnectionError }:
         await run(client, 'rollback').catch(() => {
           isOpen = true;
         });
+        // A statement behind one that failed knows only that the transaction is aborted: the first error says why.
+        if (sqlState(error) === '25P02') await Promise.all(sent);
         throw error;
       }
     }
