@@ -14,6 +14,7 @@ export async function withJobLock<Result>(
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 5_000,
+    query_timeout: 5_000,
     keepAlive: true,
     application_name: 'travel-agency-crm-api job',
   });
@@ -26,6 +27,7 @@ export async function withJobLock<Result>(
     ]);
     return rows[0]?.locked ? await work(AbortSignal.any([stop, lost.signal])) : undefined;
   } finally {
-    await client.end();
+    // Not awaited: a connection that hangs would end no run.
+    client.end().catch(() => undefined);
   }
 }

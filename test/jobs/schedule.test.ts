@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createMetrics } from '../../src/http/metrics.ts';
 import type { JobContext } from '../../src/jobs/context.ts';
 import { withJobLock } from '../../src/jobs/lock.ts';
 import { JOBS, type Job, startJobs } from '../../src/jobs/schedule.ts';
 import { ownLog } from '../support/instance.ts';
+import { startProxy } from '../support/proxy.ts';
 import { useService } from '../support/service.ts';
 
 const service = await useService();
@@ -91,4 +92,11 @@ test('a run is stopped when the connection with its lock breaks', async () => {
     return broken;
   };
   expect(await withJobLock(service.url, LOCK, work, signal)).toBe('stopped');
+});
+
+test('a run ends although the connection with its lock hangs', async () => {
+  const proxy = await startProxy(service.url);
+  onTestFinished(proxy.close);
+  const work = async () => proxy.freeze();
+  await withJobLock(proxy.url, LOCK + 1, work, new AbortController().signal);
 });
