@@ -9,7 +9,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop
 
 function parse(): keyof typeof JOBS {
   const name = process.argv[2] ?? '';
-  if (name in JOBS) return name as keyof typeof JOBS;
+  if (Object.hasOwn(JOBS, name)) return name as keyof typeof JOBS;
   throw new OperatorError(`Name a job: ${Object.keys(JOBS).join(', ')}.`);
 }
 

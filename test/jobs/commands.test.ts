@@ -31,7 +31,8 @@ test('every script of the service loads the runtime first, and replaces the shel
 
 test('the name of an unknown job is rejected in one line, which names the jobs', async () => {
   const stderr = `Name a job: ${Object.keys(JOBS).join(', ')}.\n`;
-  expect(await run('job nonsense')).toEqual({ code: 1, stdout: '', stderr });
+  for (const name of ['nonsense', 'constructor'])
+    expect(await run(`job ${name}`)).toEqual({ code: 1, stdout: '', stderr });
 });
 
 test.each(['job purge-organizations', 'migrate', 'demo'])(
