@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import pg from 'pg';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import type { DashboardOptions } from '../src/dashboard-app.ts';
@@ -271,11 +272,14 @@ describe('a signed link', () => {
       await expectInvalid(`${path.slice(0, at)}${path[at] === '0' ? '1' : '0'}${path.slice(at + 1)}`);
   });
 
-  test('of a file that the storage has lost is 500', async () => {
+  test('of a file that the storage has lost, whole or in part, is 500', async () => {
     const { agency, id, path } = await signedLink();
-    await service.storage.remove(storageKey(agency.id, id));
-    const { statusCode, body } = await download(path);
-    expect([statusCode, JSON.parse(body).error.code]).toEqual([500, 'INTERNAL_ERROR']);
+    const key = storageKey(agency.id, id);
+    await service.storage.put(key, Readable.from(['half']));
+    const half = await download(path);
+    await service.storage.remove(key);
+    for (const { statusCode, body } of [half, await download(path)])
+      expect([statusCode, JSON.parse(body).error.code]).toEqual([500, 'INTERNAL_ERROR']);
   });
 
   test('is no longer valid when its quote is archived or its attachment deleted', async () => {

@@ -34,6 +34,13 @@ export const downloadRoutes: FastifyPluginAsyncZod<DownloadOptions> = async (app
       );
       if (!attachment) throw new ApiError('FILE_LINK_INVALID');
       const content = await open(join(root, storageKey(file.organizationId, attachment.id)));
+      const { size } = await content.stat();
+      if (size !== attachment.sizeBytes) {
+        await content.close();
+        throw new Error(
+          `The file of attachment ${attachment.id} has ${size} bytes, not ${attachment.sizeBytes}.`,
+        );
+      }
       return reply
         .headers({
           'content-type': attachment.mimeType,
