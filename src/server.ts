@@ -7,11 +7,9 @@ import { type Config, OperatorError, readConfig } from './config.ts';
 import { buildDashboardApp } from './dashboard-app.ts';
 import {
   checkDatabase,
-  isDatabaseError,
   MigrationError,
   migrateDatabase,
   openDatabase,
-  sqlState,
   startEmbeddedPostgres,
 } from './db/index.ts';
 import { checkDataDir } from './files/data-dir.ts';
@@ -65,7 +63,7 @@ async function start(config: Config): Promise<void> {
   const isEmbedded = config.DATABASE_URL === undefined;
   const url = config.DATABASE_URL ?? (await startPostgres(config));
   const directUrl = config.DATABASE_DIRECT_URL ?? url;
-  await migrateDatabase(directUrl);
+  await migrateDatabase(directUrl, config.DATABASE_DIRECT_URL && 'DATABASE_DIRECT_URL');
 
   const db = openDatabase({
     url,
@@ -158,14 +156,10 @@ const listenAt = (app: FastifyInstance, prefix: string, host: string, port: numb
     );
   });
 
-function explain(error: Error & { code?: string; path?: string }): string {
-  if (error instanceof OperatorError || error instanceof MigrationError) return error.message;
-  // The error of a file has a path, and can have a code of connections.
-  if (error.path === undefined && (isDatabaseError(error) || sqlState(error) !== undefined)) {
-    return `The database at DATABASE_URL cannot be used: ${error.message || error.code}.`;
-  }
-  return `The service cannot start: ${error.message}`;
-}
+const explain = (error: Error): string =>
+  error instanceof OperatorError || error instanceof MigrationError
+    ? error.message
+    : `The service cannot start: ${error.message}`;
 
 /** npm and the terminal can both forward one Ctrl-C: two signals within this time count as one. */
 const SAME_SIGNAL_MS = 500;

@@ -25,7 +25,7 @@ export async function runCommand<Options>(
     const embedded = config.DATABASE_URL ? undefined : await joinDemo(config);
     const url = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? embedded?.url ?? '';
     try {
-      await migrateDatabase(url);
+      await migrateDatabase(url, config.DATABASE_DIRECT_URL && 'DATABASE_DIRECT_URL');
       const db = openDatabase({ url, poolSize: 2, statementTimeout: config.DATABASE_TIMEOUT_MS });
       await work(options, db, url).finally(db.close);
     } finally {

@@ -95,7 +95,7 @@ function migrateWith(url: string, ...statements: string[]): Promise<string> {
   const added = { idx: entries.length, when: latestMigration + 1, tag: '9999_added', breakpoints: true };
   writeFileSync(join(copy, 'meta/_journal.json'), JSON.stringify({ entries: [...entries, added] }));
   writeFileSync(join(copy, '9999_added.sql'), statements.join('--> statement-breakpoint'));
-  return migrateDatabase(url, copy).then(
+  return migrateDatabase(url, undefined, copy).then(
     () => 'applied',
     (error: Error) => error.message,
   );

@@ -25,18 +25,24 @@ export class MigrationError extends Error {}
  * Applies pending migrations, all in one transaction. Of several instances, one migrates and the others wait. If none is
  * pending, the role needs no rights to the schema.
  * @param url not of a transaction pooler, which breaks session locks
+ * @param variable has the URL
  * @throws MigrationError
  */
-export async function migrateDatabase(url: string, migrationsFolder = FOLDER): Promise<void> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: 5_000,
-    application_name: 'travel-agency-crm-api migrations',
-  });
-  // Without a listener, a broken connection ends the process.
-  client.on('error', () => undefined);
-  await client.connect();
+export async function migrateDatabase(
+  url: string,
+  variable = 'DATABASE_URL',
+  migrationsFolder = FOLDER,
+): Promise<void> {
+  let client: pg.Client | undefined;
   try {
+    client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: 5_000,
+      application_name: 'travel-agency-crm-api migrations',
+    });
+    // Without a listener, a broken connection ends the process.
+    client.on('error', () => undefined);
+    await client.connect();
     await checkServer(client);
     if (!(await isPending(client, migrationsFolder))) return;
     // A role with a schema of its own name would get the tables there.
@@ -44,9 +50,22 @@ export async function migrateDatabase(url: string, migrationsFolder = FOLDER): P
     await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
     // Another instance may have migrated meanwhile.
     if (await isPending(client, migrationsFolder)) await apply(client, migrationsFolder);
+  } catch (cause) {
+    if (cause instanceof MigrationError) throw cause;
+    throw new MigrationError(`The database at ${variable} cannot be used: ${reasonOf(cause as Error)}.`, {
+      cause,
+    });
   } finally {
-    await client.end();
+    await client?.end();
   }
+}
+
+function reasonOf(error: Error & { code?: string }): string {
+  // PostgreSQL asks for a password, and pg has none.
+  if (/password must be a/.test(error.message)) return 'it has no password, and PGPASSWORD is not set';
+  if (sqlState(error) === '42501')
+    return `${error.message}; grant its role what deploy/service-role.sql does`;
+  return error.message || String(error.code);
 }
 
 async function checkServer(client: pg.Client): Promise<void> {
