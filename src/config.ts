@@ -30,7 +30,10 @@ const fileStorage = () =>
       return bucket === undefined ? 'disk' : { bucket, prefix: path ? `${path}/` : '' };
     });
 
-const httpUrl = () => z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+const httpUrl = () =>
+  z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .regex(/^[^?#@]*$/, 'must be an http or https URL without user, query or fragment');
 
 const proxy = z.union([
   z.ipv4(),
@@ -72,6 +75,11 @@ export const Environment = z.object({
     .describe('Default limit of a key, in requests per minute; 0: no limit.'),
   REDIS_URL: z
     .url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL, percent-encoded' })
+    // ioredis selects any other database as NaN, and the error of Redis ends the process.
+    .regex(
+      /^\w+:\/\/[^/?#]*\/?\d*([?#]|$)/,
+      'must be a redis:// or rediss:// URL, with a number as its database',
+    )
     .optional()
     .describe('Counts the requests of all instances. Default: each counts in memory.'),
   FILE_STORAGE: fileStorage()
@@ -112,7 +120,7 @@ export const Environment = z.object({
     .describe('Port of the dashboard API; 0 chooses a free one.'),
   DASHBOARD_TOKEN: z
     .string()
-    .min(32, 'must have at least 32 characters')
+    .regex(/^[!-~]{32,}$/, 'must have at least 32 characters, of ASCII without spaces')
     .optional()
     .describe(
       'Bearer token of the dashboard backend. Default: the dashboard API is closed; with the embedded database, a generated token.',

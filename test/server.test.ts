@@ -203,9 +203,9 @@ const INVALID: [name: string, ...values: string[]][] = [
   ['SIGNED_URL_TTL_SECONDS', ' 300', '29', '3601'],
   ['SHUTDOWN_DRAIN_MS', '1.0', '-1', '600001'],
   ['DASHBOARD_PORT', '65536'],
-  ['DASHBOARD_TOKEN', 'c'.repeat(31)],
-  ['PUBLIC_URL', 'ftp://x'],
-  ['REDIS_URL', 'http://x'],
+  ['DASHBOARD_TOKEN', 'c'.repeat(31), `${'c'.repeat(32)} `, 'ñ'.repeat(32)],
+  ['PUBLIC_URL', 'ftp://x', 'https://x/?a', 'https://x/#a', 'https://u:p@x'],
+  ['REDIS_URL', 'http://x', 'redis://x/crm'],
   ['FILE_STORAGE', 's3://'],
   ['TRUST_PROXY', '10.0.0.1, 10.0.0.0/33'],
   ['MCP', 'all'],
@@ -271,6 +271,15 @@ describe('a start that fails explains why in one line, without a stack, and ends
       expect.stringContaining(`Uploads fail: ${reason}`),
     ]);
     expect(lines.join()).not.toContain('hunter2');
+    const direct = { DATABASE_URL, DATA_DIR: folder, DATABASE_DIRECT_URL: DATABASE_URL };
+    expect((await startInVain(direct)).join()).toMatch(
+      /^The database at DATABASE_DIRECT_URL cannot be used: /,
+    );
+    const { url } = await ownDatabase();
+    for (const broken of ['?sslmode=verify-full', '?sslrootcert=/none', ':x'])
+      expect((await startInVain({ DATA_DIR: folder, DATABASE_URL: url + broken })).join()).toMatch(
+        /^The database at DATABASE_URL cannot be used: /,
+      );
   });
 
   test('an address that cannot be listened on, by the name of its variable, and a port in use', async () => {
