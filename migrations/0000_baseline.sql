@@ -501,13 +501,13 @@ begin
   end if;
   for attempt in 1 .. 2 loop
     exit when new.contact_key is null;
-    -- Waits for an erasure of the customer, which then has the contact no more.
+    -- Waits for an erasure or a merge of the customer, which then has the contact no more: the second look finds who has it.
     select customer_id into new.customer_id from public.customer_contact_keys join public.customers using (organization_id)
     where organization_id = new.organization_id and contact_key = new.contact_key and identifier_type = new.channel
       and id = customer_id and archived_at is null for key share of customers;
-    exit when found or old.customer_id is not null;
+    exit when found;
     perform pg_advisory_xact_lock_shared(hashtext(new.organization_id::text),
-      hashtext(concat(new.channel, ' ', new.contact_key)) % 1024);
+      hashtext(concat(new.channel, ' ', new.contact_key)) % 1024) where old.customer_id is null;
   end loop;
   new.customer_id := coalesce(new.customer_id, old.customer_id);
   if new.customer_id is null and new.rotated_from is not null and tg_op = 'INSERT' then
@@ -543,7 +543,7 @@ begin
     owner := coalesce(owner, customer);
     exit when owner is null;
     select contacts, array_position(contact_keys, sent) - 1 into stored, place from public.customers
-    where organization_id = organization and id = owner and sent = any (contact_keys) for no key update;
+    where organization_id = organization and id = owner and sent = any (contact_keys) and (archived_at is null or is_locked) for no key update;
     if found then
       select to_json(contact_name) into latest from public.conversations
       where organization_id = organization and channel = type and contact_key = key and contact_name is not null
@@ -553,7 +553,7 @@ begin
       update public.customers set contacts = stored where organization_id = organization and id = owner;
       exit;
     end if;
-    -- Without the lock, the customer may have lost the contact in between.
+    -- Without the lock, the customer may have lost the contact in between, also by an archive or a merge.
     exit when is_locked;
   end loop;
 end $$;

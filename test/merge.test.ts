@@ -46,6 +46,10 @@ const WRITES: Record<string, (agency: Agency, customerId: string) => Promise<Cus
   opportunity: (agency, customerId) => opportunity(agency, { customerId }),
   conversation: (agency, customerId) => conversation(agency, { customerId, contact: '+525599990000' }),
   'conversation with its contact': (agency) => conversation(agency, { channel: 'web', contact: 'from' }),
+  'conversation that gets its contact': async (agency) => {
+    const { id } = await conversation(agency, { customerId: (await customer(agency)).id });
+    return conversation(agency, { channel: 'web', contact: 'from' }, id);
+  },
   quote: (agency, customerId) => quote(agency, { customerId }),
   'record that changes hands': async (agency, customerId) => {
     const { id } = await opportunity(agency, { customerId: null });
@@ -77,6 +81,20 @@ describe.each(Object.entries(WRITES))('a %s beside a merge is of the survivor', 
     if (isMergedFirst) expect(written).toMatchObject({ customerId: into.id });
     expect(await findAllDrift(service, agency)).toEqual([]);
   });
+});
+
+test('a contact has the name that a conversation of somebody else gives it beside a merge', async () => {
+  const agency = await service.agency();
+  const [into, from] = [await customer(agency), await customer(agency, { contacts: [web('from')] })];
+  const chat = { channel: 'web', contact: 'from', customerId: (await customer(agency)).id };
+  const { id } = await conversation(agency, chat);
+  await overlap(
+    service,
+    agency,
+    (scope) => mergeCustomer(scope, into.id, { from: from.id }),
+    (scope) => conversation({ ...agency, scope }, { ...chat, contactName: 'Ana' }, id),
+  );
+  expect(await findAllDrift(service, agency)).toEqual([]);
 });
 
 test('the id of a merged customer is accepted in PUT and PATCH while the survivor is active, and stays good where it is stored', async () => {
