@@ -82,7 +82,10 @@ export function searchedTexts(text: string): string[] {
   const identifier = account('whatsapp', value);
   if (NUMBER_IN_SEARCH.test(identifier)) {
     const key = contactKey('telefono', identifier)?.slice(1);
-    return [text, key ?? replaced(withoutPunctuation(identifier), DIALLED_AT_HOME)];
+    const other = key ?? replaced(withoutPunctuation(identifier), DIALLED_AT_HOME);
+    const digits = identifier.replace(PUNCTUATION, '');
+    // Two zeros are dialled before a country code, or stand inside of the number.
+    return key === undefined && digits.startsWith('00') ? [text, other, digits] : [text, other];
   }
   const handle = value.trim().toLowerCase();
   if (handle.startsWith('@') || PROFILE.test(handle)) return [text, contactKey('instagram', handle) ?? value];

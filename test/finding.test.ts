@@ -201,13 +201,14 @@ test('a customer, active or archived, is found by its name, a date in its summar
     contact('email', ' Ñandú@Example.com '),
     contact('web', 'abc'),
     contact('web', 'def'),
+    contact('telefono', '+57 300 123 4567'),
   ];
   const sent = { firstName: 'Ana ', lastName: ' Gil', summary: 'Vuelve el 2027-01-15.', contacts };
   const { body } = await agency.post('/v1/customers', sent);
   const totalOf = async (query: string): Promise<number> =>
     (await agency.get(`/v1/customers?query=${encodeURIComponent(query)}`)).body.pagination.total;
   const numbers =
-    '+52 1 (55) 1234-5678|+52.1.55.1234.5678|0052 1551234|(55) 1234|+5215512345678|5215512345678|12345678|+5215588887777|521 55 8888 7777';
+    '+52 1 (55) 1234-5678|+52.1.55.1234.5678|0052 1551234|(55) 1234|+5215512345678|5215512345678|12345678|+5215588887777|521 55 8888 7777|00 123|0-0123-45';
   const others =
     '+52 55 1234 5678|525512345678|@ana.viaja|ana.viaja|@ana.en.bici|https://www.instagram.com/Ana.Viaja/?hl=es|nandu@ex|ABC|ana gil|2027-01-15';
   const queries = `${numbers}|${others}`.split('|');
