@@ -5,11 +5,11 @@ create extension if not exists unaccent with schema public;
 create extension if not exists btree_gin with schema public;
 
 -- Without case, accents and repeated spaces. unaccent() is stable only because it finds its dictionary by search_path; here the dictionary is named.
--- NFKC first: a combining mark folds like a precomposed letter. Nearly all text is normalized already, and the check is cheaper.
+-- NFKC first: a mark folds like a precomposed letter. Most text is normalized, and the check is cheaper. Σ has two lower cases.
 create function public.fold_text(value text) returns text
   language sql immutable strict parallel safe
-  return lower(regexp_replace(public.unaccent('public.unaccent'::regdictionary,
-    case when value is nfkc normalized then value else normalize(value, nfkc) end), ' {2,}', ' ', 'g'));
+  return replace(lower(regexp_replace(public.unaccent('public.unaccent'::regdictionary,
+    case when value is nfkc normalized then value else normalize(value, nfkc) end), ' {2,}', ' ', 'g')), 'ς', 'σ');
 
 -- A LIKE pattern for a substring. Escaped after folding, which can produce a % or _.
 create function public.contains_pattern(value text) returns text

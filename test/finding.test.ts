@@ -166,6 +166,7 @@ test.each<readonly [title: string, query: string, isFound: boolean]>([
   ['Ｔｏｋｙｏ', 'tokyo', true],
   ['Łódź', 'lodz', true],
   ['Москва', 'МОСКВА', true],
+  ['Γιώργος', 'ΓΙΩΡΓΟΣ', true],
   ['東京', '京', true],
   ['🌋 Volcán', '🌋 volcan', true],
   ['Bogotá', 'bogoto', false],
