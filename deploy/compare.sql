@@ -54,7 +54,9 @@ where record is distinct from kept
 union all
 select organization_id, 'searchable_conversations', id::text, null, null
 from (
-  select organization_id, id, fold_text(concat_ws(chr(31), contact_name, contact, contact_key)) as search, chain_id from conversations
+  select organization_id, id, fold_text(concat_ws(chr(31), contact_name, contact, contact_key,
+    case when contact_key ~ '^\+' and contact ~ '^[^@]*\d[^@\d]+\d[^@]*$' then regexp_replace(contact, '[^+\d]', '', 'g') end)) as search, chain_id
+  from conversations
 ) as record full join searchable_conversations as kept using (organization_id, id)
 where record is distinct from kept
 union all

@@ -616,11 +616,11 @@ begin
   perform public.move_live_count(coalesce(new.organization_id, old.organization_id), 'conversations', was, becomes);
   if tg_op = 'DELETE' then
     delete from public.searchable_conversations where organization_id = old.organization_id and id = old.id;
-  elsif tg_op = 'INSERT'
-    or row(old.contact_name, old.contact, old.contact_key, old.chain_id) is distinct from row(new.contact_name, new.contact, new.contact_key, new.chain_id)
-  then
+  elsif tg_op = 'INSERT' or row(old.contact_name, old.contact, old.contact_key, old.chain_id)
+      is distinct from row(new.contact_name, new.contact, new.contact_key, new.chain_id) then
     insert into public.searchable_conversations (organization_id, id, search, chain_id)
-    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.contact_name, new.contact, new.contact_key)), new.chain_id)
+    values (new.organization_id, new.id, public.fold_text(concat_ws(chr(31), new.contact_name, new.contact, new.contact_key,
+      case when new.contact_key ~ '^\+' and new.contact ~ '^[^@]*\d[^@\d]+\d[^@]*$' then regexp_replace(new.contact, '[^+\d]', '', 'g') end)), new.chain_id)
     on conflict (organization_id, id) do update set search = excluded.search, chain_id = excluded.chain_id;
   end if;
   return null;
