@@ -120,7 +120,7 @@ export const Environment = z.object({
     .describe('Port of the dashboard API; 0 chooses a free one.'),
   DASHBOARD_TOKEN: z
     .string()
-    .regex(/^[!-~]{32,}$/, 'must have at least 32 characters, of ASCII without spaces')
+    .regex(/^[!-~][ -~]{30,}[!-~]$/, 'must have at least 32 ASCII characters, without spaces around them')
     .optional()
     .describe(
       'Bearer token of the dashboard backend. Default: the dashboard API is closed; with the embedded database, a generated token.',

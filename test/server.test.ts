@@ -203,7 +203,7 @@ const INVALID: [name: string, ...values: string[]][] = [
   ['SIGNED_URL_TTL_SECONDS', ' 300', '29', '3601'],
   ['SHUTDOWN_DRAIN_MS', '1.0', '-1', '600001'],
   ['DASHBOARD_PORT', '65536'],
-  ['DASHBOARD_TOKEN', 'c'.repeat(31), `${'c'.repeat(32)} `, 'ñ'.repeat(32)],
+  ['DASHBOARD_TOKEN', 'c'.repeat(31), `${'c'.repeat(32)} `, ` ${'c'.repeat(32)}`, 'ñ'.repeat(32)],
   ['PUBLIC_URL', 'ftp://x', 'https://x/?a', 'https://x/#a', 'https://u:p@x'],
   ['REDIS_URL', 'http://x', 'redis://x/crm'],
   ['FILE_STORAGE', 's3://'],

@@ -26,7 +26,7 @@ const VARIABLES = {
   TRUST_PROXY: '10.0.0.0/8',
   DASHBOARD_HOST: '127.0.0.3',
   DASHBOARD_PORT: '21002',
-  DASHBOARD_TOKEN: 'c'.repeat(32),
+  DASHBOARD_TOKEN: 'a token of words, in all 32 signs.',
 };
 
 /** What server.ts imports, but for what reads the configuration: functions that print their arguments and return a part of the service. */
@@ -107,7 +107,7 @@ test('each variable, and each part of the service, reaches the parts that it is 
   const [db, logger, metrics] = ['openDatabase', 'createLogger', 'createMetrics'];
   expect(calls).toMatchObject({
     createLogger: ['error'],
-    migrateDatabase: [DATABASE_DIRECT_URL],
+    migrateDatabase: [DATABASE_DIRECT_URL, 'DATABASE_DIRECT_URL'],
     openDatabase: [{ url: DATABASE_URL, poolSize: 17, statementTimeout: 4_600 }],
     openFiles: [readConfig(VARIABLES), 'https://crm.example.com'],
     openKeyCache: [{ db, logger }],
@@ -151,7 +151,7 @@ test('without the other variables the service has one database URL, its own port
   const { DATABASE_URL, PORT, FILE_STORAGE } = VARIABLES;
   const { calls } = await callsWith({ DATABASE_URL, PORT, FILE_STORAGE, SHUTDOWN_DRAIN_MS: '0' });
   expect(calls).toMatchObject({
-    migrateDatabase: [DATABASE_URL],
+    migrateDatabase: [DATABASE_URL, null],
     startJobs: [{ url: DATABASE_URL }],
     openFiles: [{}, `http://localhost:${PORT}`],
     memoryLimiter: [],
