@@ -71,6 +71,9 @@ const DIALLED_AT_HOME: readonly Replacement[] = [
   [/^0(\d{7,})$/, '$1'],
 ];
 
+/** `COUNTRY_VARIANTS` in the first part of a number. */
+const START_OF_VARIANT = /^\+(?:(52)1|(54)9|(55\d\d)9)/;
+
 const NUMBER_IN_SEARCH = /^[\d+\s.()[\]{}\p{Dash_Punctuation}]{4,}$/u;
 
 /**
@@ -82,10 +85,13 @@ export function searchedTexts(text: string): string[] {
   const identifier = account('whatsapp', value);
   if (NUMBER_IN_SEARCH.test(identifier)) {
     const key = contactKey('telefono', identifier)?.slice(1);
-    const other = key ?? replaced(withoutPunctuation(identifier), DIALLED_AT_HOME);
+    if (key !== undefined) return [text, key];
+    const part = replaced(withoutPunctuation(identifier), DIALLED_AT_HOME);
+    const folded = part.replace(START_OF_VARIANT, '+$1$2$3');
     const digits = identifier.replace(PUNCTUATION, '');
     // Two zeros are dialled before a country code, or stand inside of the number.
-    return key === undefined && digits.startsWith('00') ? [text, other, digits] : [text, other];
+    if (digits.startsWith('00')) return [text, folded, digits];
+    return folded === part ? [text, part] : [text, part, folded];
   }
   const handle = value.trim().toLowerCase();
   if (handle.startsWith('@') || PROFILE.test(handle)) return [text, contactKey('instagram', handle) ?? value];
