@@ -384,6 +384,20 @@ test('an erasure that waited for a merge erases the customer that the person bec
   expect(await left(agency)).toEqual([]);
 });
 
+test('an erasure that waited for a conversation which the person gets erases it too', async () => {
+  const agency = await service.agency();
+  const ana = await customer(agency);
+  const { id } = await conversation(agency);
+  const chat = { contactName: word('name'), customerId: ana.id };
+  await overlap(
+    service,
+    agency,
+    (scope) => conversation({ ...agency, scope }, chat, id),
+    (scope) => eraseCustomer(scope, ana.id),
+  );
+  expect(await left(agency)).toEqual([]);
+});
+
 test('an export and an erasure name the other customers with one of the contacts, until they are erased too', async () => {
   const agency = await service.agency();
   const contacts = [email('twin@example.com'), email('alone@example.com')];

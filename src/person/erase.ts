@@ -75,13 +75,16 @@ const lockChains = unprepared('customers.lock_chains', ($: Params<Person>) =>
 );
 
 /** With the newest thread of each chain, which lists show. */
-const lockThreads = unprepared('customers.lock_threads', ($: Params<Person>) =>
+const threadsOf = ($: Params<Person>) =>
   qb
     .select(columns({ id: conversations.id, isTied: isTied($) }))
     .from(conversations)
     .where(and(chainsOf($), or(isTied($), newestThreads.visible)))
-    .orderBy(conversations.id)
-    .for('no key update'),
+    .orderBy(conversations.id);
+
+const findThreads = unprepared('customers.find_threads', threadsOf);
+const lockThreads = unprepared('customers.lock_threads', ($: Params<Person>) =>
+  threadsOf($).for('no key update'),
 );
 
 const lockOpportunities = unprepared('customers.lock_opportunities', ($: Params<Person>) =>
@@ -221,7 +224,9 @@ export const eraseCustomer = (scope: OrganizationScope, id: string) =>
       const locked = await db.write(lockThreads, person);
       await db.write(lockOpportunities, person);
       await db.write(lockCustomers, records);
-      if (!isDeepStrictEqual(await findPerson(within, id), person))
+      // Whoever gave the person a conversation since has been waited for.
+      const found = [await findPerson(within, id), await db.read(findThreads, person)];
+      if (!isDeepStrictEqual(found, [person, locked]))
         throw new LostRace('The person was changed by somebody else.');
 
       const threads = { organizationId, ids: locked.filter(({ isTied }) => isTied).map(({ id }) => id) };
