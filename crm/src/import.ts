@@ -67,7 +67,9 @@ async function resumable(source: Source, resource: Importable, options: ImportOp
     throw new CommandError(
       `An import of ${source.path} is unfinished (${thousands(state.rows)} rows done): use --resume to continue, or --restart to start over.`,
     );
-  if (state.resource !== resource || state.fingerprint !== source.fingerprint)
+  if (state.resource !== resource)
+    throw new CommandError(`The import began with ${state.resource}: use --restart to start over.`);
+  if (state.fingerprint !== source.fingerprint)
     throw new CommandError(`${source.path} has changed since its import began: use --restart to start over.`);
   for (const [option, name] of Object.entries(REPEATED)) {
     // Without --map, its list is empty.

@@ -265,7 +265,7 @@ describe('crm import customers --update', () => {
   });
 });
 
-test('an interrupted import continues only with the same file and options', async () => {
+test('an interrupted import continues only with the same file, list and options', async () => {
   const leads = 'firstName,email\nAna,ana@example.com\nEva,eva@example.com\n';
   const { agency, path, run } = await begin('import customers', 'changed.csv', leads);
   await crm(['import', 'customers', path], at(agency, 'http://127.0.0.1:1'));
@@ -276,6 +276,8 @@ test('an interrupted import continues only with the same file and options', asyn
     ['--on-bad-contact', 'reject'],
   ] as const)
     expect((await run('--resume', option, value)).stderr).toContain(`began with another ${option}`);
+  const asProducts = await crm(['import', 'products', path, '--resume'], at(agency));
+  expect(asProducts.stderr).toContain('The import began with customers');
   await writeFile(path, `${leads}Luz,luz@example.com\n`);
   expect((await run('--resume')).stderr).toContain('has changed since its import began');
   expect((await run('--restart', '--yes')).stderr).toContain('3 created');
