@@ -19,13 +19,28 @@ function serializeError(error: Error): Record<string, unknown> {
   };
 }
 
+/** For the last flush. A reader that has stopped would keep the process from ending. */
+const LAST_FLUSH_MS = 2_000;
+
 /** Asynchronously, so that a slow reader of the log delays no request. What cannot be written is lost. */
 function standardOutput(): pino.DestinationStream {
-  const output = pino.destination({ sync: false, minLength: 4_096, periodicFlush: 500, maxLength: 2 ** 24 });
-  // Without a listener, a full disk would end the process, whose last flush would then wait for the disk.
-  return output.on('error', () => {
+  let deadline = Number.POSITIVE_INFINITY;
+  const retryEAGAIN = () => performance.now() < deadline;
+  const bounds = { minLength: 4_096, periodicFlush: 500, maxLength: 2 ** 24, retryEAGAIN };
+  const output = pino.destination({ sync: false, ...bounds });
+  const flush = output.flushSync.bind(output);
+  output.flushSync = () => {
+    deadline = performance.now() + LAST_FLUSH_MS;
+    try {
+      flush();
+    } catch {}
+  };
+  const fail = () => {
     output.flushSync = () => undefined;
-  });
+  };
+  // Without listeners, a full disk would end the process, whose last flush would then wait for the disk.
+  process.stdout.on('error', fail);
+  return output.on('error', fail);
 }
 
 export const createLogger = (level: string, destination?: pino.DestinationStream): pino.Logger =>

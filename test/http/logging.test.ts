@@ -32,6 +32,8 @@ test('frequent events are one line a second for each kind, with its count, and t
 function startLogging(lines: number, stdout: number | 'pipe') {
   const script = `import { createLogger } from ${JSON.stringify(new URL('../../src/http/logging.ts', import.meta.url))};
     const logger = createLogger('info');
+    // Like the first lines of the service.
+    process.stdout.write('\\n');
     const line = 'x'.repeat(1_000);
     for (let times = 0; times < ${lines}; times += 1) logger.info(line);
     setTimeout(() => { logger.info(line); process.exit(7); }, 1_000)`;
@@ -43,6 +45,11 @@ function startLogging(lines: number, stdout: number | 'pipe') {
 
 test.skipIf(!existsSync('/dev/full'))('a log on a full disk neither ends nor holds the process', async () => {
   const [code] = await once(startLogging(10, openSync('/dev/full', 'w')), 'exit');
+  expect(code).toBe(7);
+});
+
+test('a log that nobody reads keeps no process from ending', async () => {
+  const [code] = await once(startLogging(1_000, 'pipe'), 'exit');
   expect(code).toBe(7);
 });
 
