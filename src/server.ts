@@ -53,8 +53,12 @@ async function startPostgres({ DATA_DIR }: Config): Promise<string> {
   return url;
 }
 
+const FLUSH_MS = 500;
+
 async function start(config: Config): Promise<void> {
   const logger = createLogger(config.LOG_LEVEL);
+  // pino's own flush at the exit would wait for a full disk; this one learns of it.
+  onClose(() => Promise.race([new Promise((done) => logger.flush(done)), pause(FLUSH_MS)]));
   if (!config.DATABASE_URL) await checkDataDir(config.DATA_DIR);
   else if (config.FILE_STORAGE === 'disk')
     await checkDataDir(config.DATA_DIR).catch(({ message }: Error) =>

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -271,6 +272,12 @@ describe('a start that fails explains why in one line, without a stack, and ends
       expect.stringContaining(`Uploads fail: ${reason}`),
     ]);
     expect(lines.join()).not.toContain('hunter2');
+    if (existsSync('/dev/full')) {
+      const script = 'exec "$0" "$1" >/dev/full';
+      const full = startProcess({ DATA_DIR, DATABASE_URL }, ['-c', script, process.execPath, MAIN], 'sh');
+      onTestFinished(() => void full.child.kill('SIGKILL'));
+      expect(await full.ended).toBe(1);
+    }
     const direct = { DATABASE_URL, DATA_DIR: folder, DATABASE_DIRECT_URL: DATABASE_URL };
     expect((await startInVain(direct)).join()).toMatch(
       /^The database at DATABASE_DIRECT_URL cannot be used: /,
