@@ -11,7 +11,7 @@ import { opportunityRecord } from '../src/opportunities/repository.ts';
 import type { OpportunityPut } from '../src/opportunities/schema.ts';
 import { eraseCustomer } from '../src/person/erase.ts';
 import { mergeCustomer } from '../src/person/merge.ts';
-import { openQuote } from '../src/quotes/repository.ts';
+import { openQuote, quoteRecord } from '../src/quotes/repository.ts';
 import { readDocument } from './support/contract.ts';
 import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
 import { ownPool } from './support/instance.ts';
@@ -370,6 +370,31 @@ test('what waits for an erasure is rejected: a restore of the customer, an openi
     expect(result).toMatchObject(expected);
   }
   expect((await agency.get(`/v1/customers/${archived.id}`)).status).toBe(404);
+});
+
+test('a PATCH and a restore that waited for an erasure return the record as the next GET does, without the name', async () => {
+  const agency = await service.agency();
+  for (const [record, make, body] of [
+    [opportunityRecord, opportunity, { nights: 3 }],
+    [quoteRecord, quote, { price: 3 }],
+  ] as const)
+    for (const isRestore of [false, true]) {
+      const { id: customerId } = await customer(agency, { firstName: 'Ana' });
+      const { id } = await make(agency, { customerId });
+      if (isRestore) await record.archive(agency.scope, id);
+      let response: unknown;
+      await overlap(
+        service,
+        agency,
+        (scope) => eraseCustomer(scope, customerId),
+        async (scope) => {
+          response = await (isRestore ? record.restore(scope, id) : record.update(scope, id, body));
+        },
+      );
+      const stored = await record.get(agency.scope, id);
+      expect(JSON.parse(String(stored)).customerName).toBeNull();
+      expect(String(response)).toBe(String(stored));
+    }
 });
 
 test('an erasure that waited for a merge erases the customer that the person became', async () => {

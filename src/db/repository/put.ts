@@ -17,6 +17,7 @@ import {
   defineGet,
   defineLock,
   defineRestore,
+  defineRowLock,
   defineUpdate,
   type Get,
   includingArchived,
@@ -234,6 +235,8 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
   const get = defineGet(`${name}.get_stored`, includingArchived(view));
   const getActive = defineGet(`${name}.get_record`, view);
   const restoreArchived = defineRestore(`${name}.restore`, view);
+  // Sent before a statement that returns names of other records, which would have those of before a wait.
+  const lockRow = defineRowLock(view.table);
   const { put, lock, rejectBroken, needsCheck, replaced } = definePut(view, get, options);
   const patch = defineUpdate<T, string>(`${name}.update`, view, replaced, getActive);
   const rejectTaken =
@@ -264,20 +267,25 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
     put,
     restore: async (scope: OrganizationScope, id: string): Promise<Json<T>> => {
       const record = parseJson(await get(scope, id)) as Input;
-      const restored = await restoreArchived(scope, id).catch(rejectTaken(record));
-      if (!restored) throw new ApiError(notArchivedCode(view.notFound));
-      return restored;
+      return inTransaction(scope, async (within) => {
+        lockRow(within, id);
+        const restored = await restoreArchived(within, id).catch(rejectTaken(record));
+        if (!restored) throw new ApiError(notArchivedCode(view.notFound));
+        return restored;
+      });
     },
     update: async (
       scope: OrganizationScope,
       id: string,
       input: Partial<Record<Name, unknown>>,
     ): Promise<Json<T>> => {
-      if (!isId(id) || !needsCheck(input)) return patch(scope, id, input).catch(rejectTaken(input));
+      if (!isId(id)) throw recordNotFound(view, id);
       return inTransaction(scope, async (within) => {
-        const verdict = await lock(within, id, input);
-        if (!verdict.is_visible) throw recordNotFound(view, id);
-        rejectBroken(verdict);
+        if (needsCheck(input)) {
+          const verdict = await lock(within, id, input);
+          if (!verdict.is_visible) throw recordNotFound(view, id);
+          rejectBroken(verdict);
+        } else lockRow(within, id);
         return patch(within, id, input).catch(rejectTaken(input));
       });
     },

@@ -36,13 +36,20 @@ export function defineGet<T>(name: string, view: View<T>): Get<T> {
   };
 }
 
-/** Locks the record until the transaction ends, then gets it: that statement sees what was committed before the lock. */
-export function defineLock<T>(table: TenantTable, get: Get<T>): Get<T> {
-  const lock = prepared(`${getTableName(table)}.lock`, ($: Params<RecordKey>) =>
+/** Locks the record until the transaction ends. Only the statements behind it see what was committed before the lock. */
+export function defineRowLock(table: TenantTable) {
+  const statement = prepared(`${getTableName(table)}.lock`, ($: Params<RecordKey>) =>
     qb.select({}).from(table).where(keyIs(table, $)).for('no key update'),
   );
+  return ({ db, organizationId }: OrganizationScope, id: string) =>
+    db.write(statement, { organizationId, id });
+}
+
+/** Locks the record, then gets it. */
+export function defineLock<T>(table: TenantTable, get: Get<T>): Get<T> {
+  const lockRow = defineRowLock(table);
   return async (scope, id) => {
-    if (isId(id)) await scope.db.write(lock, { organizationId: scope.organizationId, id });
+    if (isId(id)) await lockRow(scope, id);
     return get(scope, id);
   };
 }
