@@ -18,7 +18,7 @@ import { persistedSecret } from './files/secret.ts';
 import { closeServer, listen } from './http/connections.ts';
 import { watchClock } from './http/health.ts';
 import { type Limiter, memoryLimiter, redisLimiter } from './http/limiter.ts';
-import { countInLog, createLogger } from './http/logging.ts';
+import { countInLog, createLogger, flushLog } from './http/logging.ts';
 import { createMetrics } from './http/metrics.ts';
 import { startJobs } from './jobs/schedule.ts';
 
@@ -53,12 +53,9 @@ async function startPostgres({ DATA_DIR }: Config): Promise<string> {
   return url;
 }
 
-const FLUSH_MS = 500;
-
 async function start(config: Config): Promise<void> {
   const logger = createLogger(config.LOG_LEVEL);
-  // pino's own flush at the exit would wait for a full disk; this one learns of it.
-  onClose(() => Promise.race([new Promise((done) => logger.flush(done)), pause(FLUSH_MS)]));
+  onClose(async () => flushLog(logger));
   if (!config.DATABASE_URL) await checkDataDir(config.DATA_DIR);
   else if (config.FILE_STORAGE === 'disk')
     await checkDataDir(config.DATA_DIR).catch(({ message }: Error) =>

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import pino from 'pino';
 import { isId, type OrganizationScope, sqlState, violatedConstraint } from '../db/index.ts';
@@ -22,8 +23,11 @@ function serializeError(error: Error): Record<string, unknown> {
 /** For the last flush. A reader that has stopped would keep the process from ending. */
 const LAST_FLUSH_MS = 2_000;
 
+let opened: pino.DestinationStream | undefined;
+
 /** Asynchronously, so that a slow reader of the log delays no request. What cannot be written is lost. */
 function standardOutput(): pino.DestinationStream {
+  if (opened) return opened;
   let deadline = Number.POSITIVE_INFINITY;
   const retryEAGAIN = () => performance.now() < deadline;
   const bounds = { minLength: 4_096, periodicFlush: 500, maxLength: 2 ** 24, retryEAGAIN };
@@ -40,7 +44,8 @@ function standardOutput(): pino.DestinationStream {
   };
   // Without listeners, a full disk would end the process, whose last flush would then wait for the disk.
   process.stdout.on('error', fail);
-  return output.on('error', fail);
+  opened = output.on('error', fail);
+  return opened;
 }
 
 export const createLogger = (level: string, destination?: pino.DestinationStream): pino.Logger =>
@@ -54,6 +59,12 @@ export const createLogger = (level: string, destination?: pino.DestinationStream
     },
     destination ?? standardOutput(),
   );
+
+const FLUSH_MS = 500;
+
+/** Before the end: pino's own flush at the exit would wait for a full disk; this one learns of it. */
+export const flushLog = (logger: pino.Logger): Promise<unknown> =>
+  Promise.race([new Promise((done) => logger.flush(done)), pause(FLUSH_MS)]);
 
 /** For events of which there can be thousands a second: each kind is one line a second, with its count. */
 export function countInLog(log: FastifyBaseLogger, message: string) {
