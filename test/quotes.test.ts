@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { OrganizationScope } from '../src/db/index.ts';
+import { eraseCustomer } from '../src/person/erase.ts';
+import { mergeCustomer } from '../src/person/merge.ts';
+import { quoteRecord } from '../src/quotes/repository.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { findAllDrift } from './support/drift.ts';
 import { failed, rejected } from './support/faults.ts';
@@ -157,6 +160,36 @@ test("a quote's customer is always its opportunity's, also beside a write of eit
   await call.patch(`/opportunities/${lead.id}`, { customerId: ana.id });
   await overlap(service, agency, add, move);
   expect(await findAllDrift(service, agency)).toEqual([]);
+});
+
+test('a quote that waited for an erasure or a merge of its new customer is returned as the next GET returns it', async () => {
+  const agency = await service.agency();
+  const writes = ['new', 'put', 'patch'] as const;
+  const firsts = [
+    (scope: OrganizationScope, id: string) => eraseCustomer(scope, id),
+    async (scope: OrganizationScope, id: string) =>
+      mergeCustomer(scope, id, { from: (await customer(agency, { firstName: 'Ana', lastName: 'Ruiz' })).id }),
+  ];
+  for (const first of firsts)
+    for (const write of writes) {
+      const { id: customerId } = await customer(agency, { firstName: 'Ana' });
+      const { id: opportunityId } = await opportunity(agency, { customerId });
+      const { id } = write === 'new' ? { id: randomUUID() } : await quote(agency);
+      let response = '';
+      await overlap(
+        service,
+        agency,
+        (scope) => first(scope, customerId),
+        async (scope) => {
+          const moved = { opportunityId, title: 'Cartagena', status: 'draft' as const };
+          const { put, update } = quoteRecord;
+          response = String(
+            write === 'patch' ? await update(scope, id, moved) : (await put(scope, id, moved)).body,
+          );
+        },
+      );
+      expect(response).toBe(String(await quoteRecord.get(agency.scope, id)));
+    }
 });
 
 test('what was published keeps its date; a published quote of an erased customer counts no openings', async () => {

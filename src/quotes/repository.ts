@@ -3,6 +3,7 @@ import { randomBase62 } from '../contract/base62.ts';
 import { ApiError, invalid } from '../contract/errors.ts';
 import { survivorOf } from '../customers/repository.ts';
 import {
+  activeCustomers,
   activeOpportunities,
   activeQuotes,
   byId,
@@ -104,6 +105,7 @@ const defined = defineRecord(quoteRecordView, {
   taken: tokenTaken,
   insertOnly: ['openCount', 'firstOpenedAt', 'lastOpenedAt'],
   references: { opportunityId: activeOpportunities },
+  derived: { column: quotes.customerId, resource: activeCustomers },
 });
 
 type Moved = { opportunityId?: string | null | undefined };

@@ -36,6 +36,8 @@ type PutOptions<Name extends string> = {
   insertOnly?: readonly NoInfer<Name>[];
   /** The resource of each field that holds the id of another record. */
   references?: { readonly [Field in Name]?: Resource };
+  /** A reference that a trigger sets. As by its foreign key, the record is locked only where it is new. */
+  derived?: { column: PgColumn; resource: Resource };
   /** More reasons to reject a request: the error of a field, and when the stored record has it. */
   rules?: readonly (FieldError & { isBroken: SQL })[];
   /** The error if another record has the same unique value. */
@@ -70,6 +72,7 @@ export function definePut<T, Name extends string>(
 ) {
   const name = getTableName(table);
   const columns: Columns = options.columns;
+  const { derived } = options;
   const fixed: readonly string[] = ['createdAt', ...(options.fixed ?? [])];
   const writtenOnce: readonly string[] = [...fixed, ...(options.insertOnly ?? [])];
   const references = Object.entries((options.references ?? {}) as Readonly<Record<string, Resource>>);
@@ -131,12 +134,19 @@ export function definePut<T, Name extends string>(
   const isCurrent = ($: Params<RecordKey>) => {
     const updatedAt = (of: PgTable, id: Placeholder | SQL, lock = sql``): SQL =>
       sql`(select updated_at from ${of} where organization_id = ${$.organizationId} and id = ${id} ${lock})`;
+    const isSame = (column: PgColumn | SQL, other: Resource, isKnown = sql`false`): SQL => {
+      const id = sql`${column}`;
+      return sql`(${id} is null or ${isKnown} or ${updatedAt(other.table, id)} = ${updatedAt(other.table, id, lockOf(other))})`;
+    };
     return and(
       sql`${updatedAt(table, $.id)} is not distinct from (select updated_at from stored)`,
-      ...references.map(([field, other]) => {
-        const id = sql`${columnOf(field)}`;
-        return sql`(${id} is null or ${updatedAt(other.table, id)} = ${updatedAt(other.table, id, lockOf(other))})`;
-      }),
+      ...references.map(([field, other]) => isSame(columnOf(field), other)),
+      derived &&
+        isSame(
+          derived.column,
+          derived.resource,
+          sql`${derived.column} = (select ${sql.identifier(derived.column.name)} from stored)`,
+        ),
     );
   };
 
@@ -286,7 +296,8 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
           if (!verdict.is_visible) throw recordNotFound(view, id);
           rejectBroken(verdict);
         } else lockRow(within, id);
-        return patch(within, id, input).catch(rejectTaken(input));
+        const patched = await patch(within, id, input).catch(rejectTaken(input));
+        return options.derived && needsCheck(input) ? getActive(within, id) : patched;
       });
     },
   };
