@@ -476,11 +476,11 @@ create index conversations_controlled_by_idx on conversations (organization_id, 
 create index conversations_no_customer_idx on conversations (organization_id, last_message_at desc nulls last, id desc nulls last) where customer_id is null and continued_by is null;
 create trigger conversations_touch before update on conversations for each row execute function public.touch_record();
 
--- Whoever reads `updatedSince` sees the newest thread of a chain.
+-- Whoever reads `updatedSince` sees the newest thread of a chain. The first statement waits for one that continues it; the second finds that.
 create function public.touch_chain() returns trigger language plpgsql as $$
 begin
-  update public.conversations set updated_at = '-infinity'
-  where organization_id = new.organization_id and chain_id = new.chain_id and continued_by is null and updated_at < new.updated_at;
+  perform from public.conversations where organization_id = new.organization_id and chain_id = new.chain_id and continued_by is null for no key update;
+  update public.conversations set updated_at = '-infinity' where organization_id = new.organization_id and chain_id = new.chain_id and continued_by is null and updated_at < new.updated_at;
   return null;
 end $$;
 create trigger conversations_chain after update on conversations for each row

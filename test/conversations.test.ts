@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, test } from 'vitest';
-import { putConversation } from '../src/conversations/chains.repository.ts';
+import { putConversation, updateConversation } from '../src/conversations/chains.repository.ts';
 import { createCustomer, customerStatements } from '../src/customers/repository.ts';
-import type { OrganizationScope, Put } from '../src/db/index.ts';
+import { newId, type OrganizationScope, type Put } from '../src/db/index.ts';
 import { opportunityRecord } from '../src/opportunities/repository.ts';
 import { mergeCustomer } from '../src/person/merge.ts';
 import { quoteRecord } from '../src/quotes/repository.ts';
@@ -478,6 +478,29 @@ test('updatedSince sees a chain when an older thread changes, gets a customer by
     const found = await agency.get(`/v1/conversations?updatedSince=${encodeURIComponent(now)}`);
     expect(idsOf(found)).toEqual(isSeen ? [newer.id] : []);
   }
+});
+
+test('updatedSince sees a chain when an older thread changes while another thread continues the chain', async () => {
+  const agency = await service.agency();
+  const chat = { channel: 'web', contact: 'visitor' };
+  const first = await conversation(agency, chat);
+  const older = await conversation(agency, { ...chat, rotatedFrom: first.id });
+  const newest = await conversation(agency, { ...chat, rotatedFrom: older.id });
+  const id = newId();
+  let since = '';
+  await overlap(
+    service,
+    agency,
+    (scope) => putConversation(scope, id, { ...chat, rotatedFrom: newest.id }),
+    async (scope) => {
+      [{ since } = { since }] = await service.query<{ since: string }>(
+        `select to_json(clock_timestamp()) #>> '{}' as since from pg_sleep(0.002)`,
+      );
+      await updateConversation(scope, older.id, { language: 'pt' });
+    },
+  );
+  const found = await agency.get(`/v1/conversations?updatedSince=${encodeURIComponent(since)}`);
+  expect(idsOf(found)).toEqual([id]);
 });
 
 /** Each status is further than those before it. */
