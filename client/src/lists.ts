@@ -46,17 +46,20 @@ function latestChange(pages: readonly Page<object>[]): string | undefined {
 }
 
 /**
- * One walk over a list; undefined when the list changed meanwhile in a way that can hide rows. Rows that changed last come
- * first: a row that moves to the front pushes another one onto the next page, where it comes twice.
+ * One walk over a list; undefined when the list changed meanwhile in a way that can hide rows: a row came twice, the total
+ * changed, or a page does not begin with the last row of the one before. For that, pages overlap by this row.
  */
 async function settledPass<Row extends Listing>(
   pages: AsyncIterable<Page<Row>>,
 ): Promise<Page<Row>[] | undefined> {
   const seen = new Set<string>();
   const settled: Page<Row>[] = [];
+  let last: string | undefined;
   for await (const page of pages) {
     settled.push(page);
     if (page.pagination.total !== settled[0]?.pagination.total) return undefined;
+    if (last !== undefined && page.data.shift()?.id !== last) return undefined;
+    last = page.data.at(-1)?.id;
     for (const { id } of page.data) {
       if (seen.has(id)) return undefined;
       seen.add(id);
@@ -65,22 +68,25 @@ async function settledPass<Row extends Listing>(
   return settled;
 }
 
+/** @param overlap how many rows of a page come again on the next one */
 async function* pagesOf<Row>(
   send: Send,
   path: string,
-  filters: object | undefined,
+  filters: object = {},
   options: RequestOptions,
+  overlap = 0,
 ): AsyncGenerator<Page<Row>> {
-  const query = { limit: MAX_LIMIT, ...filters };
+  const { limit = MAX_LIMIT } = filters as { limit?: number };
+  const query = { ...filters, limit: limit > 0 && limit < MAX_LIMIT ? Number(limit) + overlap : limit };
   for (let offset = 0, total = 1; offset < total; ) {
     const page = (await send('GET', path, { query: { ...query, offset }, options })) as Page<Row>;
     yield page;
-    offset += page.pagination.limit;
-    total = page.pagination.total;
+    offset += page.pagination.limit - overlap;
+    total = page.pagination.total - overlap;
   }
 }
 
-/** Repeats a walk until no row came twice and the total did not change. @throws UnsettledListError */
+/** Repeats a walk until nothing moved. @throws UnsettledListError */
 async function settledPages<Row extends Listing>(
   send: Send,
   path: string,
@@ -88,7 +94,7 @@ async function settledPages<Row extends Listing>(
   { passes = 10, ...options }: SnapshotOptions,
 ): Promise<Page<Row>[]> {
   for (let pass = 0; pass < passes; pass += 1) {
-    const pages = await settledPass<Row>(pagesOf(send, path, filters, options));
+    const pages = await settledPass<Row>(pagesOf(send, path, filters, options, 1));
     if (pages) return pages;
   }
   throw new UnsettledListError(`${path} changed during each of ${passes} walks.`);
@@ -117,7 +123,7 @@ export const listOperations = <Row extends Listing, Query extends { limit?: numb
   },
 
   /**
-   * Every row once and none missed: repeats the walk until no row came twice and the total did not change.
+   * Every row once and none missed: repeats the walk until nothing moved.
    * @throws UnsettledListError when the list changed during each of `passes` walks
    */
   snapshot: async (filters?: Filters<Query>, options: SnapshotOptions = {}): Promise<Row[]> =>

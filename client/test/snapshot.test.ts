@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { newId } from '../../src/db/index.ts';
+import { buildDashboard } from '../../test/support/dashboard.ts';
 import { UnsettledListError } from '../src/index.ts';
 import { useClient } from './start.ts';
 
@@ -50,6 +52,26 @@ describe('a snapshot during concurrent writes', () => {
       ),
       { numRuns: 12 },
     );
+  });
+
+  test('misses no member of the team, where new rows come last', async () => {
+    const dashboard = await buildDashboard(service);
+    const ids = [newId(), newId(), newId(), newId(), newId()];
+    const add = (id?: string) =>
+      team.put(`/team-members/${id}`, { userId: id, name: 'Ana', email: 'a@example.com' });
+    let pages = 0;
+    const { agency, crm } = await start({
+      fetch: async (url, init) => {
+        pages += 1;
+        if (pages === 2) await Promise.all([team.delete(`/team-members/${ids[0]}`), add(ids[4])]);
+        return fetch(url, init);
+      },
+    });
+    const team = dashboard.of(agency);
+    for (const id of ids.slice(0, 4)) await add(id);
+    const rows = await crm.team.snapshot({ limit: 2 });
+    await dashboard.app.close();
+    expect(rows.map(({ id }) => id)).toEqual(ids.slice(1));
   });
 
   test('fails when the list changes during each of its walks', async () => {

@@ -83,7 +83,8 @@ const PAGE = 100;
 
 /**
  * Writes every row of a list once. A list that changes during two walks is read by periods of creation, which never change: a
- * response with fewer than 100 rows has its whole period, and any other period is divided.
+ * response with fewer than 100 rows has its whole period, and any other period is divided. So is a list whose new rows need not
+ * come first: one that leaves it makes a walk miss another one.
  * @returns how many rows there are
  * @throws CommandError for a period that cannot be divided
  */
@@ -157,7 +158,8 @@ export async function exportList(
     await readPeriod({ ...period, createdBefore: middle });
   };
   try {
-    if (!(await pass()) && !(await pass())) await readPeriod({});
+    const isByChange = resource !== 'team' && (resource !== 'conversations' || options.filter.length === 0);
+    if (!isByChange || (!(await pass()) && !(await pass()))) await readPeriod({});
   } catch (error) {
     progress.end('Stopped');
     throw error;
