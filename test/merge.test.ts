@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { OrganizationScope } from '../src/db/index.ts';
+import { inTransaction, type OrganizationScope } from '../src/db/index.ts';
+import { opportunityRecord } from '../src/opportunities/repository.ts';
 import { mergeCustomer } from '../src/person/merge.ts';
 import { useDashboard } from './support/dashboard.ts';
+import { countAtWork } from './support/databases.ts';
 import { findAllDrift, findDrift } from './support/drift.ts';
 import { failed, rejected } from './support/faults.ts';
 import { overlap } from './support/races.ts';
@@ -114,6 +116,28 @@ test('the id of a merged customer is accepted in PUT and PATCH while the survivo
   const named = await call.patch(`/opportunities/${other.id}`, { customerId: from.id });
   expect(named).toMatchObject(rejected('body.customerId'));
 });
+
+test.each(['put', 'update'] as const)(
+  'the id of a customer that was merged into a new one while a %s waited is accepted',
+  async (method) => {
+    const agency = await service.agency();
+    const [lead, from] = [await opportunity(agency), await customer(agency)];
+    const write = async (scope: OrganizationScope, fields: object) =>
+      opportunityRecord[method](scope, lead.id, { salesStage: 'qualified', ...fields });
+    let into = '';
+    const [written] = await inTransaction(agency.scope, async (within) => {
+      await write(within, { nights: 3 });
+      const waiting = write(agency.scope, { customerId: from.id });
+      await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
+      const survivor = await customer(agency);
+      await merge(agency, survivor, from);
+      into = survivor.id;
+      return [waiting];
+    });
+    await written;
+    expect((await dashboard.of(agency).get(`/opportunities/${lead.id}`)).body.customerId).toBe(into);
+  },
+);
 
 test('the survivor keeps its fields, and gets those that it lacks, the tags, the contacts and a second summary', async () => {
   const agency = await service.agency();

@@ -189,8 +189,10 @@ export function definePut<T, Name extends string>(
   const sentValues = (input: Input): Input =>
     Object.fromEntries(rules.map(({ path }) => [`sent ${path}`, input[path] ?? null]));
 
+  const brokenIn = (verdict: Verdict) => rules.filter(({ path }) => verdict[path]);
+
   function rejectBroken(verdict: Verdict): void {
-    const errors = rules.filter(({ path }) => verdict[path]);
+    const errors = brokenIn(verdict);
     if (errors.length > 0)
       throw validationFailed(errors.map(({ path, message }) => ({ path: `body.${path}`, message })));
   }
@@ -201,8 +203,10 @@ export function definePut<T, Name extends string>(
     needsCheck: (input: Input): boolean => Object.values(sentValues(input)).some((value) => value !== null),
 
     async lock({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<Verdict> {
-      const [verdict] = await db.write(lockStatement, { organizationId, id, ...sentValues(input) });
-      return verdict ?? { is_visible: false };
+      const bound = { organizationId, id, ...sentValues(input) };
+      const [verdict = { is_visible: false }] = await db.write(lockStatement, bound);
+      // If it has waited, it knows no customer that another one became meanwhile.
+      return brokenIn(verdict).length > 0 ? ((await db.write(lockStatement, bound))[0] ?? verdict) : verdict;
     },
 
     /** @throws VALIDATION_FAILED */
@@ -223,7 +227,8 @@ export function definePut<T, Name extends string>(
           isTaken = true;
           return [];
         });
-        if (row) rejectBroken(row);
+        // The first one may have waited, as in `lock`.
+        if (row && attempt > 1) rejectBroken(row);
         if (row?.body) return { created: row.isNew, body: row.isCurrent ? row.body : await get(scope, id) };
       }
       throw new LostRace('The record is being created by somebody else.');
