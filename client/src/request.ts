@@ -26,11 +26,11 @@ export type ClientOptions = {
 
 type RetryOptions = {
   /** Milliseconds that one attempt may take, its response included. Default: 30,000. */
-  timeout?: number;
+  timeout?: number | undefined;
   /** How often a failed attempt is retried. Waiting for the rate limit (429) does not count, but with 0 a call never waits. Default: 5. */
-  retries?: number;
+  retries?: number | undefined;
   /** Milliseconds after the first attempt in which the last one may begin. Default: 120,000. */
-  maxRetryTime?: number;
+  maxRetryTime?: number | undefined;
 };
 
 export type RequestOptions = RetryOptions & {
@@ -244,7 +244,11 @@ export function createSend({
   }
 
   return async (method, path, { query = {}, body, options = {} } = {}) => {
-    const { timeout = 30_000, retries = 5, maxRetryTime = 120_000 } = { ...defaults, ...options };
+    const {
+      timeout = defaults.timeout ?? 30_000,
+      retries = defaults.retries ?? 5,
+      maxRetryTime = defaults.maxRetryTime ?? 120_000,
+    } = options;
     const { signal, ifMatch, idempotencyKey = method === 'POST' ? randomKey() : undefined } = options;
     const parameters = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
     const search = new URLSearchParams(
@@ -284,6 +288,7 @@ export function createSend({
       if (!isTransient || retries === 0 || failures > retries || Date.now() + wait > last) throw error;
       if (error.status === 429) limitedUntil = Math.max(limitedUntil, Date.now() + retryAfter);
       onRetry?.({ method, path, error, wait });
+      signal?.throwIfAborted();
       await pause(wait, signal);
     }
   };

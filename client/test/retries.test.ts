@@ -108,7 +108,8 @@ describe('a call fails', () => {
   test('when its attempts are used up, and says how many there were', async () => {
     const { crm, sent } = clientOf([broken], { retries: 3 });
     const message = expect.stringContaining('ECONNRESET');
-    expect(await settled(crm.customers.list())).toMatchObject({
+    // A call without a value of its own has that of the client.
+    expect(await settled(crm.customers.list({}, { retries: undefined }))).toMatchObject({
       error: { code: 'CONNECTION_FAILED', status: 0, attempts: 4, message },
     });
     expect(sent).toHaveLength(4);
@@ -175,5 +176,14 @@ describe('a signal', () => {
     expect(added).toHaveBeenCalledTimes(1);
     expect(await Promise.all(calls)).toEqual(Array(50).fill({ error: reason }));
     expect(sent.every(({ at }) => at <= 100)).toBe(true);
+  });
+
+  test('ends the call at once when onRetry aborts it', async () => {
+    const controller = new AbortController();
+    const { crm } = clientOf([limited], { onRetry: () => controller.abort(reason) });
+    const call = crm.customers.list({}, { signal: controller.signal });
+    const start = Date.now();
+    await expect(Promise.all([call, vi.advanceTimersToNextTimerAsync()])).rejects.toBe(reason);
+    expect(Date.now() - start).toBeLessThan(30_000);
   });
 });
