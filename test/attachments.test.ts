@@ -272,14 +272,15 @@ describe('a signed link', () => {
       await expectInvalid(`${path.slice(0, at)}${path[at] === '0' ? '1' : '0'}${path.slice(at + 1)}`);
   });
 
-  test('of a file that the storage has lost, whole or in part, is 500', async () => {
-    const { agency, id, path } = await signedLink();
+  test('of a file that the storage has lost, whole or in part, or that has grown, is 500', async () => {
+    const { agency, id, path, content } = await signedLink();
     const key = storageKey(agency.id, id);
-    await service.storage.put(key, Readable.from(['half']));
-    const half = await download(path);
-    await service.storage.remove(key);
-    for (const { statusCode, body } of [half, await download(path)])
+    for (const other of ['half', `${content}more`, undefined]) {
+      if (other === undefined) await service.storage.remove(key);
+      else await service.storage.put(key, Readable.from([other]));
+      const { statusCode, body } = await download(path);
       expect([statusCode, JSON.parse(body).error.code]).toEqual([500, 'INTERNAL_ERROR']);
+    }
   });
 
   test('is no longer valid when its quote is archived or its attachment deleted', async () => {

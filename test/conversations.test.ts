@@ -309,6 +309,20 @@ test('an import counts what it inserts and what it updates; it rejects a message
   }
 });
 
+test.each(['web', 'whatsapp'])(
+  'messages of one import and one timestamp keep their order on %s',
+  async (channel) => {
+    const { call, path } = await newConversation(channel);
+    const ids = [1, 2, 3]
+      .map(() => randomUUID())
+      .sort()
+      .reverse();
+    const createdAt = '2026-10-01T10:00:00.000Z';
+    await call.post(`${path}/messages`, { data: ids.map((id) => ({ ...importOf('Hola'), id, createdAt })) });
+    expect(idsOf(await call.get(`${path}/messages`))).toEqual(ids);
+  },
+);
+
 test('a chat that comes before its customer gets it by a create, a PATCH, a restore and a merge; null that was sent stays until the next PUT without the field', async () => {
   const agency = await service.agency();
   const call = dashboard.of(agency);
@@ -411,6 +425,10 @@ test('a contact has no name once its conversation has none, has another contact,
     expect(namesOf(await agency.get(path))).toEqual([null, null, null]);
     expect(await findAllDrift(service, agency)).toEqual([]);
   }
+  const { id } = await conversation(agency, { channel: 'web', contact: 'a', contactName: 'Ana' });
+  await agency.delete(path);
+  await call.patch(`/conversations/${id}`, { contactName: 'Eva' });
+  expect(namesOf(await call.get(`/customers/${owner.id}`))).toEqual(['Eva', null, null]);
 });
 
 test('an inbox shows the newest message of each chain, and who handles it', async () => {
@@ -449,6 +467,8 @@ test('of messages with one timestamp in two threads of a chain, the one that arr
       await message(agency, id, { content: `${index}`, createdAt: '2026-10-01T10:00:00Z' }, ids.pop());
     const { data } = (await agency.get(`/v1/conversations/${older.id}/messages`)).body;
     expect(data.map(({ content }: { content: string }) => content)).toEqual(['0', '1', '2', '3']);
+    const page = await agency.get(`/v1/conversations/${older.id}/messages?limit=1`);
+    expect(page.body.data).toMatchObject([{ content: '3' }]);
     const { body } = await dashboard.of(agency).get(`/conversations/${newer.id}`);
     expect(body.lastMessage.content).toBe('3');
   }
@@ -537,6 +557,10 @@ test('a delivery is reported by the id of the provider: the latest counts, of on
   await reset();
   for (const status of ['delivered', 'read', 'sent']) await report(status);
   expect((await patch('/deliveries/wamid.1', {})).body.delivery.status).toBe('read');
+  // Of two messages with this id and one timestamp, the response has the one that arrived last.
+  const again = { createdAt: sent.createdAt, delivery: { providerMessageId: 'wamid.1' } };
+  const { id } = await message(agency, chat.id, again, 'ffffffff-0000-4000-8000-000000000001');
+  expect((await patch('/deliveries/wamid.1', {})).body.id).toBe(id);
 });
 
 test('a WhatsApp contact that belongs to nobody is named in the response, a group, newsletter or broadcast is not', async () => {
@@ -575,7 +599,13 @@ test('a new thread has the name, state and customer of the one before it; an arc
   const third = await next(second.id);
   expect(third.customerId).toBe(active.id);
   const fourth = await next(third.id, { customerId: friend.id });
-  expect((await next(fourth.id)).customerId).toBe(friend.id);
+  const fifth = await next(fourth.id);
+  expect(fifth.customerId).toBe(friend.id);
+  // Only when it is created: who takes the customer away keeps it away.
+  for (const change of [{ customerId: null }, { contact: '+525587654321' }]) {
+    const { body } = await dashboard.of(agency).patch(`/conversations/${fifth.id}`, change);
+    expect(body.customerId).toBeNull();
+  }
 });
 
 // On a cluster, the last part of the statement sees the written row.

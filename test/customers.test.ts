@@ -109,6 +109,9 @@ describe('PATCH /v1/customers/{customerId}', () => {
       (await agency.patch(`/v1/customers/${ana.id}`, { contacts })).body.contacts;
     const others = await patch(web('b'), web('a'), contact('whatsapp', '+52 (55) 1234-5678'));
     expect(others).toEqual([{ ...visitor, id: expect.any(String), identifierValue: 'b' }, visitor, number]);
+    const { text } = await agency.get(`/v1/customers/${ana.id}`);
+    await patch(web('b'), web('a'), contact('whatsapp', '52-55-1234-5678'));
+    expect((await agency.get(`/v1/customers/${ana.id}`)).text).toBe(text);
     expect(await patch(contact('messenger', 'a'))).toMatchObject([{ identifierType: 'messenger' }]);
     const [again] = await patch(web('a'));
     expect(again.id).not.toBe(visitor.id);

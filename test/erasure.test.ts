@@ -272,10 +272,13 @@ test('an erasure and an export leave another customer alone who shares an opport
     quotes: [{ id: mine.id, attachments: [{ fileName: word('file') }] }],
     conversations: [{ id: older.id, messages: [{ content: word('message') }] }, { id: chat.id }],
   });
+  const archivedAt = async () => (await call.get(`/customers/${ana.id}`)).body.archivedAt;
+  const archived = await archivedAt();
   expect(await erase(agency, ana)).toMatchObject({
     status: 200,
     body: { erased: { conversations: 2, messages: 2, opportunities: 1, quotes: 1, attachments: 1 } },
   });
+  expect(await archivedAt()).toBe(archived);
   expect(await ofEva()).toEqual(untouched);
   expect(await left(agency)).toEqual([]);
 });

@@ -75,7 +75,7 @@ test('query finds a conversation by any part and spelling of its contact', async
         `${query} of ${contact}`,
       ).toContain(id);
   }
-  const { id } = await conversation(agency, { contact: '+55 11 98888-7701' });
+  const { id } = await conversation(agency, { contact: '+55 (11) 98888 - 7701' });
   for (const query of ['988887701', '55 1198888', '1188887701'])
     expect(await find(agency, 'conversations', `query=${query}`), query).toEqual([id]);
 });

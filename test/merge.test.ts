@@ -143,11 +143,11 @@ test('the survivor keeps its fields, and gets those that it lacks, the tags, the
   const agency = await service.agency();
   const mine = { firstName: 'Ana', summary: 'a', tags: ['x', 'y'] };
   const into = await customer(agency, { ...mine, contacts: [web('a')] });
-  const other = { firstName: 'Eva', lastName: 'Gil', city: 'Lima', summary: 'b', tags: ['y', 'z'] };
+  const other = { firstName: 'Eva', lastName: 'Gil', city: 'Lima', summary: 'b', tags: ['y', 'z', 'a'] };
   const from = await customer(agency, { ...other, contacts: [web('b'), web('c')] });
   const { body } = await merge(agency, into, from);
   const names = { firstName: 'Ana', lastName: 'Gil', displayName: 'Ana Gil' };
-  const rest = { city: 'Lima', country: null, summary: 'a\n\nb', tags: ['x', 'y', 'z'] };
+  const rest = { city: 'Lima', country: null, summary: 'a\n\nb', tags: ['x', 'y', 'z', 'a'] };
   const contacts = [...into.contacts, ...from.contacts];
   expect(body).toMatchObject({ id: into.id, ...names, ...rest, contacts });
   const found = await agency.get(`/v1/customers?query=${from.contacts[1].identifierValue}`);
@@ -177,7 +177,10 @@ test('an archived twin is merged: contacts that the survivor has are left out, o
   expect(await merge(agency, into, twin)).toMatchObject(error);
   expect(await dashboard.stored(agency)).toEqual(before);
   await agency.patch(`/v1/customers/${third.id}`, { contacts: [web('other')] });
+  const archivedAt = async () => (await dashboard.of(agency).get(`/customers/${twin.id}`)).body.archivedAt;
+  const archived = await archivedAt();
   const merged = await merge(agency, into, twin);
+  expect(await archivedAt()).toBe(archived);
   const contacts = [into.contacts[0], { id: twin.contacts[0].id, displayName: null }];
   expect(merged.body).toMatchObject({ summary: 'gemela', contacts });
   const { opportunities, quotes } = await dashboard.stored(agency);

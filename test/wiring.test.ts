@@ -177,7 +177,9 @@ const DEFAULTS: [name: string, value: unknown, reason: string][] = [
   ['DASHBOARD_PORT', 3_001, 'beside the API'],
 ];
 
-test('each default is the one that its reason allows; without DASHBOARD_TOKEN there is none', () => {
+test('each default is the one that its reason allows; without DASHBOARD_TOKEN there is none; TRUST_PROXY=false trusts nobody', () => {
   const defaults = Object.fromEntries(DEFAULTS.map(([name, value]) => [name, value]));
   expect(Environment.parse({})).toEqual(defaults);
+  for (const trusts of [true, false])
+    expect(Environment.parse({ TRUST_PROXY: String(trusts) }).TRUST_PROXY).toBe(trusts);
 });

@@ -103,6 +103,9 @@ test('the logged errors of PostgreSQL have their SQLSTATE, and none of the data 
   expect(errors.map(({ err }) => err.sqlState)).toEqual(['23514', '22P02', '22001']);
   const fields = ['message', 'sqlState', 'stack', 'statement', 'type', 'constraint'];
   for (const { err } of errors) expect(fields).toEqual(expect.arrayContaining(Object.keys(err)));
+  const cause = await broken.query('select $1::integer', [SECRET]).catch((error: unknown) => error);
+  createLogger('error', brokenLog).error(new Error('An error with a cause.', { cause }));
+  expect(JSON.parse(brokenLines.at(-1) ?? '').err.cause.sqlState).toBe('22P02');
   expectNoSecret(brokenLines.join(''), agency.key);
 });
 

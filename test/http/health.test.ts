@@ -1,3 +1,5 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { checkDatabase, latestMigration } from '../../src/db/index.ts';
 import { type HealthOptions, healthRoutes } from '../../src/http/health.ts';
@@ -6,6 +8,7 @@ import { createMetrics } from '../../src/http/metrics.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { buildDashboard } from '../support/dashboard.ts';
 import { administer, ownDatabase } from '../support/databases.ts';
+import { newFolder } from '../support/folder.ts';
 import { ownApp, ownLog } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
 import { useService } from '../support/service.ts';
@@ -47,6 +50,8 @@ describe('GET /readyz', () => {
     proxy.mend();
     timeout = TIMEOUT_MS;
     expect(await status()).toBe(200);
+    // Without the proxy, a connection that the check leaves open stays.
+    await checkDatabase(service.url, TIMEOUT_MS);
   });
 
   test('is 503 until the latest migration is applied', async () => {
@@ -97,6 +102,14 @@ test('GET /livez is 200 without a database; neither it nor /metrics is logged', 
   expect([response.statusCode, response.json()]).toEqual([200, { status: 'alive' }]);
   await get('/metrics');
   expect(lines).toEqual([]);
+});
+
+test('GET /metrics has the free bytes of DATA_DIR as they are now', async () => {
+  const dataDir = join(await newFolder(), 'later');
+  const { text } = createMetrics(service.db, dataDir);
+  expect(await text()).toMatch(/^data_dir_free_bytes nan$/im);
+  await mkdir(dataDir);
+  expect(await text()).toMatch(/^data_dir_free_bytes \d{4,}$/m);
 });
 
 test('GET /metrics counts the requests of this process by route and status, without an organization, a key or a path', async () => {

@@ -26,6 +26,7 @@ test('frequent events are one line a second for each kind, with its count, and t
     { organizationId: 'a', reason: 'full', count: 2 },
     { organizationId: 'b', reason: 'full', count: 1 },
   ]);
+  expect(new Set(lines.map(({ time }) => time)).size).toBe(2);
 });
 
 /** A process that logs so many lines of 1 KiB, turns its event loop for a second, logs one more, and ends with 7. */

@@ -2,7 +2,10 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { sql } from 'drizzle-orm';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { runCommand } from '../../src/cli/database.ts';
+import { type Database, unprepared } from '../../src/db/index.ts';
 import { withJobLock } from '../../src/jobs/lock.ts';
 import { JOBS } from '../../src/jobs/schedule.ts';
 import { PROGRAM, runProgram } from '../support/process.ts';
@@ -44,6 +47,23 @@ test.each(['job purge-organizations', 'migrate', 'demo'])(
     expect(existsSync(DATA_DIR)).toBe(false);
   },
 );
+
+test('a command has the timeout of DATABASE_TIMEOUT_MS, and names the variable of a database that cannot be used', async () => {
+  onTestFinished(() => void Object.assign(process, { exitCode: undefined }));
+  onTestFinished(() => void vi.unstubAllEnvs());
+  onTestFinished(() => void vi.restoreAllMocks());
+  for (const [name, value] of Object.entries({ ...access(), DATABASE_TIMEOUT_MS: '4600' }))
+    vi.stubEnv(name, value);
+  const printed = vi.spyOn(console, 'error').mockReturnValue();
+  const timeout = unprepared('test.timeout', () => sql<object>`show statement_timeout`);
+  const work = vi.fn(async (_options: unknown, db: Database) => db.read(timeout, {}));
+  await runCommand(() => undefined, work as never);
+  expect(await work.mock.results[0]?.value).toEqual([{ statement_timeout: '4600ms' }]);
+  vi.stubEnv('DATABASE_DIRECT_URL', 'postgres://127.0.0.1:1/crm');
+  await runCommand(() => undefined, work as never);
+  const message = 'The database at DATABASE_DIRECT_URL cannot be used: connect ECONNREFUSED 127.0.0.1:1.';
+  expect(printed.mock.calls).toEqual([[message]]);
+});
 
 test('npm run job -- purge deletes what is due, without the pooler, unless another process is running the job', async () => {
   const agency = await service.agency();

@@ -228,6 +228,8 @@ test('a value in a URL, where a plus has become a space, stands for the contact 
   expect(searchedTexts('51987654321:12@s.whatsapp.net')[1]).toBe('51987654321');
   expect(searchedTexts('154417159582282:12@lid')[1]).toBe('154417159582282@lid');
   expect(searchedTexts('\u202a+51 987\u202c')[1]).toBe('+51987');
+  expect(searchedTexts('+54 9 11 2')[2]).toBe('+54112');
+  expect(searchedTexts('+55 11 9 8')[2]).toBe('+55118');
 });
 
 test.each([

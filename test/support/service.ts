@@ -71,7 +71,7 @@ export type Service = Awaited<ReturnType<typeof startService>>;
 
 const leaks: string[] = [];
 process.on('warning', ({ name, message }) => {
-  if (name === 'MaxListenersExceededWarning') leaks.push(message);
+  if (name === 'MaxListenersExceededWarning' || / on garbage collection/.test(message)) leaks.push(message);
 });
 
 /** Open files of the folder; on other systems than Linux, none. */
