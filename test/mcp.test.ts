@@ -65,8 +65,10 @@ describe('the tools', () => {
       expect(tool.description).toMatch(/ Use it to /);
       // Many models cannot follow references, and some hosts reject all tools where one type is a list.
       expect(JSON.stringify(tool.inputSchema), tool.name).not.toMatch(/\$ref|"type":\[|[[,:]null/);
-      // Agents cannot send headers.
-      expect(JSON.stringify(tool), tool.name).not.toMatch(/etag|if-match|strict|prefer:|header/i);
+      // Agents see no headers, bodies or statuses.
+      expect(JSON.stringify(tool), tool.name).not.toMatch(
+        /etag|if-match|strict|prefer:|header|\bbody\b|\b4\d\d\b/i,
+      );
     }
     const { description, inputSchema } = tools.find(({ name }) => name === 'updateCustomer') ?? {};
     expect(description).toContain('`contacts`, `tags` and `summary` replace what was there');

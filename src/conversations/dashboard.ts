@@ -158,7 +158,7 @@ export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) =>
         operationId: 'updateConversationMessage',
         summary: 'Update a message',
         description:
-          'Changes only the fields in the body, also single fields of `delivery`; null clears one. If nothing differs, nothing changes.',
+          'Changes only the fields that you send, also single fields of `delivery`; null clears one. If nothing differs, nothing changes.',
         params: uuidParams('conversationId', 'messageId'),
         body: ConversationMessageUpdate,
         response: { 200: json(ConversationMessageRecord, 'The message as it is now.') },

@@ -84,7 +84,7 @@ export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, v
         operationId: 'createCustomer',
         summary: 'Create a customer',
         description:
-          'Creates a person or an anonymous lead with one or more contacts. No search is needed first: if another customer has a contact, nothing is created, and 409 `CUSTOMER_CONTACT_CONFLICT` names that customer. Opportunities are created in the dashboard. Use it to add a lead.',
+          'Creates a person or an anonymous lead with one or more contacts. No search is needed first: if another customer has a contact, nothing is created, and `CUSTOMER_CONTACT_CONFLICT` names that customer. Opportunities are created in the dashboard. Use it to add a lead.',
         body: CustomerCreate,
         response: { 201: json(customer, 'The customer.') },
       },

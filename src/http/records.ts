@@ -8,7 +8,7 @@ export const json = (schema: z.ZodType, description: string): object => ({
   content: { 'application/json': { schema } },
 });
 
-const CHANGED = `Changes only the fields in the body; ${NULL_CLEARS}. A text or a list replaces what was there. If nothing differs, nothing changes`;
+const CHANGED = `Changes only the fields that you send; ${NULL_CLEARS}. A text or a list replaces what was there. If nothing differs, nothing changes`;
 
 export const CHANGES = `${CHANGED}, and \`updatedAt\` stays as it is.`;
 

@@ -84,7 +84,7 @@ const ownRoutes: FastifyPluginAsyncZod<{ db: Database }> = async (app, { db }) =
       schema: {
         operationId: 'updateOrganization',
         summary: 'Rename an organization',
-        description: 'Changes only the fields in the body.',
+        description: 'Changes only the fields that you send.',
         params: OrganizationParams,
         body: OrganizationUpdate,
         response: { 200: json(Organization, 'The organization as it is now.') },
