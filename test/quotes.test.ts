@@ -3,11 +3,12 @@ import { expect, test } from 'vitest';
 import type { OrganizationScope } from '../src/db/index.ts';
 import { eraseCustomer } from '../src/person/erase.ts';
 import { mergeCustomer } from '../src/person/merge.ts';
-import { quoteRecord } from '../src/quotes/repository.ts';
+import { openQuote, quoteRecord } from '../src/quotes/repository.ts';
 import { useDashboard } from './support/dashboard.ts';
+import { countAtWork } from './support/databases.ts';
 import { findAllDrift } from './support/drift.ts';
 import { failed, rejected } from './support/faults.ts';
-import { overlap } from './support/races.ts';
+import { interrupted, overlap } from './support/races.ts';
 import { customer, opportunity, quote } from './support/records.ts';
 import { idsOf } from './support/service.ts';
 
@@ -190,6 +191,20 @@ test('a quote that waited for an erasure or a merge of its new customer is retur
       );
       expect(response).toBe(String(await quoteRecord.get(agency.scope, id)));
     }
+});
+
+test('an opening of an archived quote that is restored meanwhile is never one of a quote that is not published', async () => {
+  const agency = await service.agency();
+  const { id } = await quote(agency, { status: 'published' });
+  await quoteRecord.archive(agency.scope, id);
+  let restored: Promise<unknown> | undefined;
+  const { scope } = interrupted(agency.scope, 'quotes.get_record', () => {
+    restored = quoteRecord.restore(agency.scope, id);
+    const waits = expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
+    return Promise.race([restored, waits]);
+  });
+  await expect(openQuote(scope, id)).rejects.toMatchObject({ code: 'QUOTE_NOT_FOUND' });
+  await restored;
 });
 
 test('what was published keeps its date; a published quote of an erased customer counts no openings', async () => {

@@ -185,16 +185,13 @@ const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt:
  * @param openedAt ISO 8601; PostgreSQL reads the default as its clock
  * @throws QUOTE_NOT_FOUND, QUOTE_NOT_PUBLISHED
  */
-export async function openQuote(scope: OrganizationScope, id: string, openedAt = 'now') {
-  const { db, organizationId } = scope;
-  // Two statements, sent together: the second one sees an erasure that the lock waited for.
-  const [, [row]] = await db.transaction(({ write }) =>
-    Promise.all([
-      write(lockToOpenStatement, { organizationId, id }),
-      write(openStatement, { organizationId, id, openedAt }),
-    ]),
-  );
-  if (row) return row.body;
-  await quoteRecord.getActive(scope, id);
-  throw new ApiError('QUOTE_NOT_PUBLISHED');
-}
+export const openQuote = (scope: OrganizationScope, id: string, openedAt = 'now') =>
+  inTransaction(scope, async (within) => {
+    const { db, organizationId } = within;
+    // The statements behind the lock see an erasure that it waited for.
+    db.write(lockToOpenStatement, { organizationId, id });
+    const [row] = await db.write(openStatement, { organizationId, id, openedAt });
+    if (row) return row.body;
+    await quoteRecord.getActive(within, id);
+    throw new ApiError('QUOTE_NOT_PUBLISHED');
+  });
