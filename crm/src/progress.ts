@@ -77,9 +77,10 @@ export function startProgress(output: Output, unit: string, from = 0) {
 
   return {
     update: (next: ProgressState): void => {
-      state = next;
+      // A period of an export has a smaller total than the whole.
+      state = { ...next, total: Math.max(state.total, next.total) };
       if (!bar) return;
-      bar.setTotal(Math.max(1, next.total, next.done));
+      bar.setTotal(Math.max(1, state.total, next.done));
       bar.update(next.done, { text: text() });
     },
     /** A request waits for so many milliseconds until it is retried. */

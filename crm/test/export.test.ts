@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import fastify from 'fastify';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { LISTS } from '../../test/support/operations.ts';
 import { product } from '../../test/support/records.ts';
 import { listen } from '../../test/support/socket.ts';
 import { exportable } from '../src/export.ts';
+import { type Output, startProgress } from '../src/progress.ts';
 import { inspect, openRows } from '../src/source.ts';
 import { crm, useCrm } from './command.ts';
 
@@ -95,6 +96,18 @@ test.each<[what: string, resource: string, change: (rows: Row[], next: Row) => v
   expect(new Set(ids).size).toBe(ids.length);
   const stayed = rows.map(({ id }) => id).filter((id) => Number(id) < 450);
   expect(ids).toEqual(expect.arrayContaining(stayed));
+});
+
+test('the progress of an export by periods is that of the whole list', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const write = vi.fn();
+  const progress = startProgress({ write } as unknown as Output, 'rows');
+  progress.update({ done: 100, total: 1_000, rows: 100, counts: {} });
+  progress.update({ done: 150, total: 120, rows: 150, counts: {} });
+  vi.advanceTimersByTime(10_000);
+  progress.end('Done');
+  expect(write.mock.calls[0]?.[0]).toMatch(/^15 %, 150 rows/);
 });
 
 describe('crm sync products', () => {
