@@ -243,7 +243,10 @@ test('a result above 1 MiB is an error that says what to do', async () => {
     await product(agency, { title: `${index}`, description: 'x\\"]}{[,\\\\" '.repeat(4_000) });
   const message = 'The result would be larger than 1 MiB. Use a lower `limit`.';
   const body = { error: { code: 'VALIDATION_FAILED', message } };
-  expect(await call(client, 'listCatalogProducts')).toEqual({ isError: true, body });
+  const reading = await startService({ beside: service });
+  onTestFinished(reading.close);
+  for (const each of [client, await connect(agency.key, (await listen(reading)).origin)])
+    expect(await call(each, 'listCatalogProducts')).toEqual({ isError: true, body });
   const page = await agency.get('/v1/catalog/products?limit=5');
   expect((await call(client, 'listCatalogProducts', { limit: 5 })).body).toEqual(page.body);
 });

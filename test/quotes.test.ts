@@ -125,7 +125,12 @@ test("a quote's customer is always its opportunity's, also beside a write of eit
   const agency = await service.agency();
   const call = dashboard.of(agency);
   const [ana, eva] = [await customer(agency), await customer(agency)];
-  const [lead, other] = [await opportunity(agency), await opportunity(agency, { customerId: eva.id })];
+  // Another organization has the same ids.
+  const neighbour = await service.agency();
+  const [{ id: leadId }, { id: otherId }] = [await opportunity(neighbour), await opportunity(neighbour)];
+  await quote(neighbour, { opportunityId: leadId });
+  const lead = await opportunity(agency, {}, leadId);
+  const other = await opportunity(agency, { customerId: eva.id }, otherId);
   const id = randomUUID();
   const path = `/quotes/${id}`;
   const body = { opportunityId: lead.id, title: 'Cartagena', status: 'draft' };

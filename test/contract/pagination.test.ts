@@ -1,4 +1,8 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { createLogger } from '../../src/http/logging.ts';
+import { linkPages } from '../../src/http/pages.ts';
+import { createHttpServer } from '../../src/http/server.ts';
 import { DOCUMENTED } from '../support/contract.ts';
 import { buildDashboard, TOKEN, useDashboard } from '../support/dashboard.ts';
 import { withoutTriggers } from '../support/databases.ts';
@@ -147,4 +151,13 @@ test('rel="next" begins with PUBLIC_URL if that is set, whatever host the reques
     expect(page.headers.link).toBe(`<${origin}${list}&offset=1>; rel="next"`);
     await internal.close();
   }
+});
+
+test('Date of a page is when the database read it', async () => {
+  const app = createHttpServer({ logger: createLogger('silent') });
+  onTestFinished(() => app.close());
+  linkPages(app);
+  const schema = { querystring: z.object({ offset: z.string().optional() }) };
+  app.get('/', { schema }, () => Object.assign(Buffer.from('{}'), { total: 0, readAt: 1_000_000_000 }));
+  expect((await app.inject('/')).headers.date).toBe('Sun, 09 Sep 2001 01:46:40 GMT');
 });

@@ -74,7 +74,11 @@ test('no key is allowed what a route does not say that it needs', async () => {
   for (const needs of [{}, { resource: 'team' }] as const)
     expect(accessError(known, needs)).toMatchObject({ code: 'KEY_RESOURCE_NOT_ALLOWED' });
   const limited = known && { ...known, resources: ['team' as const] };
-  expect(accessError(limited, { access: 'write' })).toMatchObject({ code: 'KEY_RESOURCE_NOT_ALLOWED' });
+  for (const [key, access] of [
+    [limited, 'write'],
+    [undefined, 'read'],
+  ] as const)
+    expect(accessError(key, { access })).toMatchObject({ code: 'KEY_RESOURCE_NOT_ALLOWED' });
 });
 
 test('a key that only creates learns nothing that others wrote about the person, also by a replay, and not who has a contact', async () => {
