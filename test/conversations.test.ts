@@ -312,7 +312,7 @@ test('an import counts what it inserts and what it updates; it rejects a message
 test.each(['web', 'whatsapp'])(
   'messages of one import and one timestamp keep their order on %s',
   async (channel) => {
-    const { call, path } = await newConversation(channel);
+    const { agency, call, path } = await newConversation(channel);
     const ids = [1, 2, 3]
       .map(() => randomUUID())
       .sort()
@@ -320,6 +320,9 @@ test.each(['web', 'whatsapp'])(
     const createdAt = '2026-10-01T10:00:00.000Z';
     await call.post(`${path}/messages`, { data: ids.map((id) => ({ ...importOf('Hola'), id, createdAt })) });
     expect(idsOf(await call.get(`${path}/messages`))).toEqual(ids);
+    // A message of another conversation with the same id has its own timestamp.
+    const { id } = await conversation(agency, { channel });
+    expect((await message(agency, id, {}, ids[0])).createdAt > createdAt).toBe(true);
   },
 );
 
