@@ -145,7 +145,7 @@ export function definePut<T, Name extends string>(
         isSame(
           derived.column,
           derived.resource,
-          sql`${derived.column} = (select ${sql.identifier(derived.column.name)} from stored)`,
+          sql`${derived.column} = (select stored.${sql.identifier(derived.column.name)} from stored)`,
         ),
     );
   };
