@@ -278,6 +278,10 @@ test('a repeated upload stores no second file, and returns a new link that works
     expectReused(await upload(call, path, parts));
   expect(await dashboard.stored(agency)).toEqual(before);
   expect(await files()).toEqual([first.body.id]);
+  const archive = path.replace(/\/attachments$/, '');
+  await call.delete(archive);
+  expectReused(await upload(call, path), 'record');
+  await call.post(`${archive}/restore`);
   await call.delete(`${path}/${first.body.id}`);
   expectReused(await upload(call, path), 'record');
   expect([await files(), await countOf('quote_attachments', agency)]).toEqual([[], 0]);
