@@ -48,3 +48,13 @@ test('a role that has a schema of its own name has its tables in public, and fin
     rows: [{ id }],
   });
 });
+
+test('a role without rights is told where they are', async () => {
+  const { url, ownerUrl } = await ownDatabase();
+  await administer(ownerUrl, (client) =>
+    client.query('revoke all on all tables in schema drizzle from crm_service'),
+  );
+  await expect(migrateDatabase(url)).rejects.toThrow(
+    'The database at DATABASE_URL cannot be used: permission denied for table __drizzle_migrations; deploy/service-role.sql has the rights that its role needs.',
+  );
+});

@@ -64,7 +64,7 @@ function reasonOf(error: Error & { code?: string }): string {
   // PostgreSQL asks for a password, and pg has none.
   if (/password must be a/.test(error.message)) return 'it has no password, and PGPASSWORD is not set';
   if (sqlState(error) === '42501')
-    return `${error.message}; grant its role what deploy/service-role.sql does`;
+    return `${error.message}; deploy/service-role.sql has the rights that its role needs`;
   return error.message || String(error.code);
 }
 
