@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import { codePoints } from '../../rules/text.ts';
 import { ApiError, invalid } from '../contract/errors.ts';
 import { presentedToken } from '../http/credentials.ts';
 
@@ -23,7 +24,7 @@ export function authenticateDashboard(app: FastifyInstance, token: string | unde
     // Node reads a header as Latin-1. Most clients send UTF-8, fetch sends Latin-1.
     const sent = Buffer.from(request.headers['x-actor']?.toString() ?? '', 'latin1');
     const actor = sent.toString(isUtf8(sent) ? 'utf8' : 'latin1');
-    if ([...actor].length > MAX_ACTOR_LENGTH)
+    if (codePoints(actor) > MAX_ACTOR_LENGTH)
       return done(invalid('header.x-actor', `must have at most ${MAX_ACTOR_LENGTH} characters`));
     if (actor) request.actor = actor;
     done();

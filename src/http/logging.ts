@@ -23,11 +23,11 @@ function serializeError(error: Error): Record<string, unknown> {
 /** For the last flush. A reader that has stopped would keep the process from ending. */
 const LAST_FLUSH_MS = 2_000;
 
-let opened: pino.DestinationStream | undefined;
+let processOutput: pino.DestinationStream | undefined;
 
 /** Asynchronously, so that a slow reader of the log delays no request. What cannot be written is lost. */
 function standardOutput(): pino.DestinationStream {
-  if (opened) return opened;
+  if (processOutput) return processOutput;
   let deadline = Number.POSITIVE_INFINITY;
   const retryEAGAIN = () => performance.now() < deadline;
   const bounds = { minLength: 4_096, periodicFlush: 500, maxLength: 2 ** 24, retryEAGAIN };
@@ -44,8 +44,8 @@ function standardOutput(): pino.DestinationStream {
   };
   // Without listeners, a full disk would end the process, whose last flush would then wait for the disk.
   process.stdout.on('error', fail);
-  opened = output.on('error', fail);
-  return opened;
+  processOutput = output.on('error', fail);
+  return processOutput;
 }
 
 export const createLogger = (level: string, destination?: pino.DestinationStream): pino.Logger =>

@@ -159,7 +159,7 @@ const eraseQuotes = unprepared('customers.erase_quotes', ($: Params<Person>) =>
   counted(qb.update(quotes).set({ title: '', destination: null }).where(quotesOf($))),
 );
 
-/** An attachment that arrived after the first erasure: its quote has no text left, and is only touched. */
+/** Touches the quotes too: after an earlier erasure, they have no text left whose erasure would move `updated_at`. */
 const eraseAttachments = unprepared('customers.erase_attachments', ($: Params<Person>) => {
   const ofQuotes = qb
     .select(columns({ id: quotes.id }))

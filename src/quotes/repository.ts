@@ -16,6 +16,7 @@ import {
   type Database,
   defineList,
   defineRecord,
+  defineRowLock,
   equals,
   erasures,
   inTransaction,
@@ -163,9 +164,7 @@ export async function findQuote(db: Database, token: string) {
 const isOfErased = sql`exists (select from ${erasures}
   where ${ofOrganization(erasures)} and ${erasures.customerId} = ${quotes.customerId})`;
 
-const lockToOpenStatement = prepared('quotes.lock_to_open', ($: Params<RecordKey>) =>
-  rowsInOrder(quotes, keyIs(quotes, $)).for('no key update'),
-);
+const lockRow = defineRowLock(quotes);
 
 const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt: string }>) =>
   returningJson(
@@ -189,7 +188,7 @@ export const openQuote = (scope: OrganizationScope, id: string, openedAt = 'now'
   inTransaction(scope, async (within) => {
     const { db, organizationId } = within;
     // The statements behind the lock see an erasure that it waited for.
-    db.write(lockToOpenStatement, { organizationId, id });
+    lockRow(within, id);
     const [row] = await db.write(openStatement, { organizationId, id, openedAt });
     if (row) return row.body;
     await quoteRecord.getActive(within, id);

@@ -205,7 +205,7 @@ export function definePut<T, Name extends string>(
     async lock({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<Verdict> {
       const bound = { organizationId, id, ...sentValues(input) };
       const [verdict = { is_visible: false }] = await db.write(lockStatement, bound);
-      // If it has waited, it knows no customer that another one became meanwhile.
+      // If it has waited, it does not see a customer that another one was merged into meanwhile.
       return brokenIn(verdict).length > 0 ? ((await db.write(lockStatement, bound))[0] ?? verdict) : verdict;
     },
 
@@ -227,7 +227,7 @@ export function definePut<T, Name extends string>(
           isTaken = true;
           return [];
         });
-        // The first one may have waited, as in `lock`.
+        // The first attempt may have waited, as in `lock`.
         if (row && attempt > 1) rejectBroken(row);
         if (row?.body) return { created: row.isNew, body: row.isCurrent ? row.body : await get(scope, id) };
       }
