@@ -195,6 +195,18 @@ describe('arguments', () => {
       /must have at most 12000 fields, objects and lists/,
     ],
     ['an object', 'listCustomers', { query: { toString: 1 } }, /^query must be a string$/],
+    [
+      '1e400',
+      'createCatalogProduct',
+      { title: 'x', fromPrice: '9'.repeat(400) },
+      /^fromPrice must be a number$/,
+    ],
+    [
+      '1e400 as JSON',
+      'createCatalogProduct',
+      { title: 'x', variants: '{"label":"x","currency":-1e400}' },
+      /^variants\[0\]\.currency must be a string$/,
+    ],
     ['half a character', 'getCustomer', { customerId: '\ud800' }, /^customerId must not contain/],
     ['an unknown name', 'createCatalogProduct', { titel: 'x', title: 'x' }, /did you mean title/],
     ['a name of other tools', 'listCustomers', { clear: ['city'] }, /^clear is unknown/],

@@ -103,9 +103,11 @@ function coerce(schema: Schema = {}, value: unknown): unknown {
     return (Array.isArray(list) ? list : [list]).map((entry) => coerce(schema.items, entry));
   }
   if (schema.type === 'object') return isObject(value) ? dropAbsent(schema, value) : value;
+  // JSON would have null in place of 1e400, and empty the field.
+  if (value === Infinity || value === -Infinity) return {};
   if (typeof value !== 'string') return value;
   if (schema.type === 'integer' || schema.type === 'number')
-    return DECIMAL.test(value) ? Number(value) : value;
+    return DECIMAL.test(value) ? coerce({}, Number(value)) : value;
   return schema.format === 'date-time' && DAY.test(value) ? `${value}T00:00:00Z` : value;
 }
 
