@@ -215,7 +215,7 @@ export const possibleKeys = (
 ): Partial<Record<IdentifierType, string>> =>
   Object.fromEntries(
     types.flatMap((type) => {
-      const key = contactKey(type, withPlus(type, value));
+      const key = contactKey(type, withPlus(type, visible(value)));
       return key === null ? [] : [[type, key]];
     }),
   );

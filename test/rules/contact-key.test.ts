@@ -223,6 +223,8 @@ test('a value in a URL, where a plus has become a space, stands for the contact 
   expect(possibleKeys('whatsapp: 51987654321', ['whatsapp'])).toEqual({ whatsapp: '+51987654321' });
   expect(possibleKeys(' 51987654321@c.us', ['whatsapp'])).toEqual({ whatsapp: '+51987654321' });
   expect(possibleKeys('ana viajes@example.com', ['email'])).toEqual({ email: 'ana+viajes@example.com' });
+  expect(possibleKeys('ana@example.com \u200b', ['email'])).toEqual({ email: 'ana@example.com' });
+  expect(possibleKeys('\u202a 98765-432', ['telefono'])).toEqual({ telefono: '+98765432' });
   expect(searchedTexts('ana viajes@')).toEqual(['ana viajes@', 'ana+viajes@']);
   expect(searchedTexts('whatsapp: 51987654321')[1]).toBe('51987654321');
   expect(searchedTexts('51987654321:12@s.whatsapp.net')[1]).toBe('51987654321');
