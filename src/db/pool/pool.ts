@@ -54,7 +54,8 @@ export function openPool({ url, poolSize, statementTimeout, onConnectionError }:
   let isClosing = false;
   // pool.end() resolves before its connections have ended: a server that stops in between breaks them.
   const onError = (error: Error) => isClosing || onConnectionError?.(error);
-  pool.on('error', onError);
+  // Of an idle client, which reports it itself.
+  pool.on('error', () => undefined);
   pool.on('connect', (client) => {
     // pg-pool does not listen to a client in use: without a listener, its error ends the process.
     client.on('error', onError);
