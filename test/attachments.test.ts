@@ -200,21 +200,22 @@ describe('between the file and its row', () => {
 
   const deadlock = Object.assign(new pg.DatabaseError('deadlock', 0, 'error'), { code: '40P01' });
   test.each([
-    ['does not find the quote, no file is stored', 'read', new Error('terminated'), 0],
+    ['does not find the quote, no file is stored', 'quotes.get_record', new Error('terminated'), 0],
+    ['cannot tell the time, neither file nor row is stored', 'clock.now', new Error('terminated'), 0],
     ['rejects the row, the file is removed', 'transaction', deadlock, 0],
     ['may have stored the row, the file stays', 'transaction', new Error('terminated'), 1],
-  ])('if the database %s', async (_name, verb, error, count) => {
-    const { upload, files } = await emptyQuote();
+  ])('if the database %s', async (_name, failed, error, count) => {
+    const { upload, rows, files } = await emptyQuote();
     const fail = () => Promise.reject(error);
     const failing = (queries: Queries): Queries => ({
       ...queries,
-      ...(verb === 'transaction'
+      ...(failed === 'transaction'
         ? { transaction: fail }
-        : { read: (one, values) => (one.name === 'quotes.get_record' ? fail() : queries.read(one, values)) }),
+        : { read: (one, values) => (one.name === failed ? fail() : queries.read(one, values)) }),
     });
     const db = { ...service.db, for: (id: string) => failing(service.db.for(id)) };
     expect(await upload(undefined, {}, await dashboardWith({ db }))).toMatchObject({ status: 503 });
-    expect(await files()).toHaveLength(count);
+    expect([await rows(), await files()]).toMatchObject([[], { length: count }]);
   });
 });
 

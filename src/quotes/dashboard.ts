@@ -15,6 +15,7 @@ import { acceptUploads, readUpload } from '../files/multipart.ts';
 import type { FileStorage } from '../files/storage.ts';
 import { removeFile, type StoredFile, storeFile } from '../files/upload.ts';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
+import { beforeWrites } from '../http/error-handler.ts';
 import { IDEMPOTENT, idempotent } from '../http/idempotency.ts';
 import { ArchivedRecord, CHANGES, json, REPLACES, uuidParams } from '../http/records.ts';
 import { validatorCompiler } from '../http/validation.ts';
@@ -220,8 +221,12 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
         return storeFile(storage, scope.organizationId, content);
       };
       const { stored, description } = await readUpload(request, reply, store, discard);
-      const attach = async (key?: IdempotencyKey) =>
-        toJson(await addAttachment(scope, params.quoteId, { ...description, ...stored }, key));
+      let now = 0;
+      const attach = async (key?: IdempotencyKey) => {
+        // Before the row: behind it, a busy database would leave an attachment of which the client does not know.
+        now = await databaseNow(scope.db).catch((error) => Promise.reject(beforeWrites(error)));
+        return toJson(await addAttachment(scope, params.quoteId, { ...description, ...stored }, key));
+      };
       const { kind, fileName, mimeType } = description;
       const sent = JSON.stringify([kind, fileName, mimeType, stored.sha256]);
       const response = await idempotent(request, reply, getAttachment, attach, sent).catch(async (error) => {
@@ -231,7 +236,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
       // A replay keeps the first file.
       if (reply.hasHeader('idempotency-replayed')) await discard(stored);
       const attachment = parseJson(response);
-      return toJson({ ...attachment, url: await links.sign(scope, attachment, await databaseNow(scope.db)) });
+      return toJson({ ...attachment, url: await links.sign(scope, attachment, now) });
     },
   );
 };
