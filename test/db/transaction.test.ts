@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { OutcomeUnknown } from '../../src/contract/errors.ts';
 import { type Database, type Params, prepared, type Queries, unprepared } from '../../src/db/index.ts';
 import { ownPool } from '../support/instance.ts';
 import { useService } from '../support/service.ts';
@@ -12,7 +13,7 @@ const INSERT = prepared(
 );
 const ADD = prepared(
   'test.add',
-  ($: Params<{ id: number }>) => sql`update counters set value = value + 1 where id = ${$.id}`,
+  ($: Params<{ id: number }>) => sql`update counters set value = value + 1 where id = ${$.id} returning id`,
 );
 const VALUE = prepared(
   'test.value',
@@ -131,6 +132,22 @@ describe('the statements of a transaction', () => {
       code: '57014',
     });
   });
+});
+
+test('a read that fails behind a write of its request does not say that nothing was written', async () => {
+  const db = ownPool(service, { poolSize: 1, statementTimeout: 300 });
+  const slow = async (id: number) => {
+    const { write, read } = db.for('an organization', {
+      isGone: () => false,
+      addDatabaseTime: () => undefined,
+    });
+    await write(ADD, { id });
+    return read(SLEEP, { seconds: 60 });
+  };
+  await expect(slow(1)).rejects.toMatchObject({ cause: { code: '57014' } });
+  await expect(slow(1)).rejects.toBeInstanceOf(OutcomeUnknown);
+  // No such row.
+  await expect(slow(9)).rejects.toMatchObject({ code: '57014' });
 });
 
 test('of two transactions in a deadlock, the one that PostgreSQL ends (40P01) is retried from its start', async () => {

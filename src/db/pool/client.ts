@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Rejection } from '../../contract/errors.ts';
-import { isSafeToRepeat, isTransient } from './errors.ts';
+import { OutcomeUnknown, Rejection } from '../../contract/errors.ts';
+import { isDatabaseError, isSafeToRepeat, isTransient } from './errors.ts';
 import { openPool, type Pool, type PoolOptions } from './pool.ts';
 import type { Caller, Queries, Scopes } from './scope.ts';
 import { send } from './send.ts';
@@ -37,6 +37,9 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   /** Without an organization nothing waits for a slot. */
   function verbs(pool: Pool, transactionMs: number, organizationId?: string, caller?: Caller): Queries {
+    /** What fails behind a write of the same request does not prove that nothing was written. */
+    let hasWritten = false;
+
     async function inSlot<Result>(kind: Kind, deadline: number, work: () => Promise<Result>) {
       if (organizationId === undefined) return work();
       const leave = await slots.enter(organizationId, kind);
@@ -56,13 +59,17 @@ export function openDatabase(options: DatabaseOptions): Database {
       const deadline = performance.now() + timeoutMs;
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return await inSlot(kind, deadline, () => work(deadline));
+          const result = await inSlot(kind, deadline, () => work(deadline));
+          // A statement without a row has written nothing.
+          hasWritten ||= caller !== undefined && kind === 'write' && Object(result).length !== 0;
+          return result;
         } catch (error) {
           const isRepeated = isSafeToRepeat(error)
             ? kind === 'read' || attempt <= WRITE_RETRIES
             : kind === 'read' && isTransient(error);
           const wait = backoff(attempt);
-          if (!isRepeated || performance.now() + wait > deadline) throw error;
+          if (!isRepeated || performance.now() + wait > deadline)
+            throw hasWritten && isDatabaseError(error) ? new OutcomeUnknown(error) : error;
           await pause(wait);
         }
       }
