@@ -43,7 +43,7 @@ export const personRoutes: FastifyPluginAsyncZod<{ storage: FileStorage; links: 
         operationId: 'eraseCustomer',
         summary: 'Erase a customer',
         description:
-          'Erases a customer, archived or not, and every customer merged with it, for good: names, contacts, messages, the texts of its opportunities and quotes, and the files of its quotes. The record stays, archived and empty, so that reports stay as they are. Call it again to erase what has arrived since in its conversations; the counts stay those of the first erasure. All or nothing: after a 503, nothing is erased, and the same call erases all.',
+          'Erases a customer, archived or not, and every customer merged with it, for good: names, contacts, messages, the texts of its opportunities and quotes, and the files of its quotes. The record stays, archived and empty, so that reports stay as they are. Call it again to erase what has arrived since in its conversations; the counts stay those of the first erasure. All or nothing: after a 503, send it again.',
         params,
         response: { 200: json(ErasedCustomer, 'The number of erased records, by kind.') },
       },
