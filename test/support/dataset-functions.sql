@@ -21,10 +21,21 @@ create function bench.touched(org int, n bigint, salt int) returns timestamptz l
   return bench.born(n) + case when bench.chance(30, org, n, salt)
     then bench.noise(org, n, salt + 1) % 2592000 * interval '1 second' else interval '0' end;
 
--- A UUIDv7: milliseconds, then what the row is.
-create function bench.id(kind int, org int, n bigint) returns uuid language sql immutable parallel safe
-  return (lpad(to_hex(1733011200000 + n * 60000), 12, '0') || '7' || lpad(to_hex(kind), 3, '0')
+-- A UUIDv7: milliseconds, then what the row is. dataset.ts has the same numbers.
+create function bench.id(kind text, org int, n bigint) returns uuid language sql immutable parallel safe
+  return (lpad(to_hex(1733011200000 + n * 60000), 12, '0') || '7' || case kind when 'organization' then '001'
+    when 'customer' then '002' when 'product' then '003' when 'opportunity' then '004' when 'conversation' then '005'
+    when 'quote' then '006' when 'stage' then '007' when 'member' then '008' when 'whatsapp' then '010' when 'email' then '011'
+    when 'low season' then '018' when 'high season' then '019' when 'attachment' then '020' end
     || '8' || lpad(to_hex(org), 3, '0') || lpad(to_hex(n), 12, '0'))::uuid;
+
+-- Two of a hundred are archived.
+create function bench.archived(org int, n bigint, salt int) returns timestamptz language sql immutable parallel safe
+  return case when bench.chance(2, org, n, salt) then bench.touched(org, n, salt) end;
+
+-- One choice to all five, next to each other.
+create function bench.some(choices text[], org int, n bigint, salt int) returns text[] language sql immutable parallel safe
+  return choices[1 + bench.noise(org, n, salt) % 3:3 + bench.noise(org, n, salt + 1) % 3];
 
 -- Unique within the organization without being consecutive. Half of the numbers are Mexican, with the 1 that the key drops.
 create function bench.digits(n bigint) returns text language sql immutable parallel safe
@@ -59,3 +70,21 @@ create function bench.remark(org int, n bigint, salt int) returns text language 
     || ' y le interesa ' || bench.place(org, n, salt + 2) || ' en ' || bench.pick(array['enero','semana santa','julio','octubre',
       'diciembre'], org, n, salt + 3) || '. ' || bench.pick(array['Prefiere hoteles pequeños.','Pide vuelos directos.',
       'Comparó con otra agencia.','Ya viajó con nosotros.','Paga en tres cuotas.'], org, n, salt + 4);
+
+create function bench.included(org int, n bigint) returns text[] language sql immutable parallel safe
+  return bench.some(array['Hotel','Traslados','Desayuno','Guía local','Seguro de viaje'], org, n, 62);
+
+-- Contacts and variants as the service stores them: as JSON, with the fields in the order of the response.
+create function bench.contact(id uuid, type text, value text, phone text) returns json language sql immutable parallel safe
+  return (select row_to_json(contact) from (select id, type as "identifierType", value as "identifierValue",
+    null::text as "displayName", phone as "phoneNumber") contact);
+
+create function bench.variant(org int, n bigint, place int, season text) returns json language sql immutable parallel safe
+  return (select row_to_json(variant) from (select bench.id(season || ' season', org, n) as id,
+    case season when 'low' then 'Temporada baja' else 'Temporada alta' end as label, place as position, 'active' as status,
+    null::text as "capacityMin", 16 as "capacityMax", 'USD' as currency,
+    'Salidas todos los ' || bench.pick(array['lunes','miércoles','viernes','sábados'], org, n, 80 + place) || '.' as description,
+    null::text as "shortDescription", 3 + bench.noise(org, n, 41) % 12 as "durationDays", null::text as "durationHours",
+    bench.included(org, n) as includes, '{Vuelos}'::text[] as excludes,
+    300 + bench.noise(org, n, 66) % 3000 + 400 * place as "fromPrice",
+    3500 + bench.noise(org, n, 67) % 3000 + 400 * place as "priceMax") variant);
