@@ -14,7 +14,7 @@ import {
   teamMembers,
   unprepared,
 } from '../../src/db/index.ts';
-import { OWNED, TENANT_TABLES } from '../support/dataset.ts';
+import { OWNED } from '../support/dataset.ts';
 // These compose every statement.
 import '../../src/app.ts';
 import '../../src/dashboard-app.ts';
@@ -34,32 +34,6 @@ test('no statement has a parameter without a name or a value', () => {
     parametersOf(statement).includes(undefined as never),
   );
   expect(nameless.map(({ name }) => name)).toEqual([]);
-});
-
-/** These read all organizations: authentication, a public link, the organizations of an account, and jobs; so does every purge. */
-const OF_ALL_ORGANIZATIONS = [
-  'api_keys.find',
-  'idempotency_keys.due_for_sweep',
-  'organizations.list',
-  'quotes.of_token',
-];
-
-test('a statement has a condition on the organization for each of its tables, except these', () => {
-  const tablesOwned = new Set(TENANT_TABLES);
-  const others = allStatements().filter(({ name }) => !name.endsWith('.due_for_purge'));
-  const unbound = others.filter(({ text }) => {
-    const tables = Array.from(
-      text.matchAll(/\b(?:from|join|using|update|into)\s+"(\w+)"/g),
-      ([, table]) => table,
-    );
-    const bound = text.match(/organization_id"? = |\binto\s+"\w+" \("?organization_id/g) ?? [];
-    return tables.filter((table) => tablesOwned.has(table ?? '')).length > bound.length;
-  });
-  // A PUT and a report also read what their own parts have found by the whole key.
-  const names = unbound
-    .map(({ name }) => name)
-    .filter((name) => !/\.(?:put|lock_to_write|report)$/.test(name));
-  expect(names.sort()).toEqual(OF_ALL_ORGANIZATIONS);
 });
 
 test('a statement that locks several rows locks them in the order of their ids', () => {
