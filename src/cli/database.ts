@@ -4,7 +4,6 @@ import { type Config, OperatorError, readConfig } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import {
   type Database,
-  type EmbeddedPostgres,
   joinEmbeddedPostgres,
   MigrationError,
   migrateDatabase,
@@ -42,7 +41,7 @@ export async function runCommand<Options>(
 }
 
 /** The embedded database, if a start of the service has created it. */
-async function joinDemo({ DATA_DIR }: Config): Promise<EmbeddedPostgres> {
+async function joinDemo({ DATA_DIR }: Config) {
   const directory = resolve(DATA_DIR, 'postgres');
   if (!existsSync(join(directory, 'PG_VERSION')))
     throw new OperatorError(

