@@ -10,25 +10,11 @@ const STRICT = /(?:^|[,;\s])handling\s*=\s*"?strict"?(?:$|[,;\s])/i;
 /** The fields of an object, or the schema of the entries of a list. */
 type Parts = { shape?: z.core.$ZodShape; element?: unknown };
 
-/** zod's `instanceof` takes a microsecond. */
-const cached = new WeakMap<object, Parts>();
-
+/** Not by zod's `instanceof`, which takes a microsecond. */
 function partsOf(schema: unknown): Parts {
-  if (typeof schema !== 'object' || schema === null) return {};
-  const known = cached.get(schema);
-  if (known) return known;
-  let parts: Parts = {};
-  if (schema instanceof z.ZodObject) parts = { shape: schema.shape };
-  else if (schema instanceof z.ZodArray) parts = { element: schema.element };
-  else if (schema instanceof z.ZodPipe) parts = { ...partsOf(schema.in), ...partsOf(schema.out) };
-  else if (
-    schema instanceof z.ZodOptional ||
-    schema instanceof z.ZodNullable ||
-    schema instanceof z.ZodDefault
-  )
-    parts = partsOf(schema.unwrap());
-  cached.set(schema, parts);
-  return parts;
+  const def: Parts & { innerType?: unknown; in?: unknown; out?: unknown } = Object(schema).def ?? {};
+  if (def.innerType) return partsOf(def.innerType);
+  return def.out ? { ...partsOf(def.in), ...partsOf(def.out) } : def;
 }
 
 type Unknown = { path: string; name: string; names: string[]; isInResponse: boolean };
