@@ -22,7 +22,7 @@ import { type FileStorage, storageKey } from '../src/files/storage.ts';
 import { opportunityView } from '../src/opportunities/repository.ts';
 import { OpportunityPut } from '../src/opportunities/schema.ts';
 import { pipelineStageRecord } from '../src/pipeline-stages/repository.ts';
-import { insertAttachment } from '../src/quotes/attachments.repository.ts';
+import { createAttachment } from '../src/quotes/attachments.repository.ts';
 import { quoteView } from '../src/quotes/repository.ts';
 import { QuotePut } from '../src/quotes/schema.ts';
 import { memberView } from '../src/team/repository.ts';
@@ -97,7 +97,7 @@ async function writeQuote(
     // Fixed ids: a repeated load overwrites the same files.
     await storage.put(storageKey(scope.organizationId, fileId), Readable.from([pdf]));
     const file = { id: fileId, kind, fileName, mimeType: 'application/pdf', sizeBytes: pdf.length };
-    await insertAttachment(scope, id, file);
+    await createAttachment(scope, file.id, { ...file, quoteId: id });
   }
 }
 

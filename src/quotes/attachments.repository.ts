@@ -1,11 +1,12 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
-import { ApiError, invalid } from '../contract/errors.ts';
+import { and, eq, sql } from 'drizzle-orm';
+import { invalid } from '../contract/errors.ts';
 import {
   activeQuotes,
   columns,
+  defineCreate,
+  defineGet,
   type IdempotencyKey,
   type Ids,
-  insertOnce,
   inTransaction,
   isId,
   isoTime,
@@ -13,7 +14,6 @@ import {
   type Json,
   keyIs,
   nowInMs,
-  type Once,
   type OrganizationScope,
   ofOrganization,
   organizations,
@@ -29,18 +29,17 @@ import {
   recordNotFound,
   returningJson,
   TOUCHED,
-  toJson,
-  writeOnce,
+  viewOf,
 } from '../db/index.ts';
 import type { FileLinks, LinkedFile } from '../files/links.ts';
 import type { AttachmentDescription } from '../files/multipart.ts';
 import type { StoredFile } from '../files/upload.ts';
-import type { DeletedQuoteAttachment, QuoteAttachment } from './schema.ts';
+import { type DeletedQuoteAttachment, QuoteAttachment } from './schema.ts';
 
 /** As stored; its URL is signed for each response. */
 type StoredAttachment = Omit<QuoteAttachment, 'url'>;
 
-const { organizationId, id, quoteId, fileName, kind, mimeType } = quoteAttachments;
+const { id, quoteId, fileName, kind, mimeType } = quoteAttachments;
 const sizeBytes = sql<number>`${quoteAttachments.sizeBytes}::float8`;
 const stored = columns({ id, fileName, kind, mimeType, sizeBytes });
 
@@ -85,31 +84,33 @@ export const listAttachmentsIncludingArchived = defineAttachments('quotes.attach
   visible: sql`true`,
 });
 
+const attachments = {
+  table: quoteAttachments,
+  visible: sql`exists (select from ${quotes}
+    where ${ofOrganization(quotes)} and ${quotes.id} = ${quoteId} and ${activeQuotes.visible})`,
+  notFound: 'QUOTE_ATTACHMENT_NOT_FOUND',
+} satisfies Resource;
+
+const attachmentView = viewOf(attachments, QuoteAttachment.omit({ url: true }), {});
+
+/** @throws QUOTE_ATTACHMENT_NOT_FOUND */
+export const getAttachment = defineGet('quotes.get_attachment', attachmentView);
+
 const findStatement = prepared('quotes.find_attachment', ($: Params<RecordKey & { until: number }>) =>
   qb
     .select(stored)
     .from(quoteAttachments)
-    .innerJoin(quotes, and(eq(quotes.organizationId, organizationId), eq(quotes.id, quoteId)))
-    .where(and(keyIs(quoteAttachments, $), activeQuotes.visible, sql`${nowInMs} < ${$.until}::float8`)),
+    .where(and(isVisible(attachments, $), sql`${nowInMs} < ${$.until}::float8`)),
 );
 
 /** @param until milliseconds since 1970, by the database's clock: later, nothing is found */
 export async function findAttachment(
   { db, organizationId }: OrganizationScope,
   id: string,
-  until = Number.POSITIVE_INFINITY,
+  until: number,
 ): Promise<StoredAttachment | undefined> {
   const [row] = await db.read(findStatement, { organizationId, id, until });
   return row;
-}
-
-const attachmentNotFound = (id: string) => new ApiError('QUOTE_ATTACHMENT_NOT_FOUND', { id });
-
-/** @throws QUOTE_ATTACHMENT_NOT_FOUND */
-export async function getAttachment(scope: OrganizationScope, id: string): Promise<Json<StoredAttachment>> {
-  const attachment = await findAttachment(scope, id);
-  if (!attachment) throw attachmentNotFound(id);
-  return toJson(attachment);
 }
 
 /** None of an unknown organization: another database may share the storage. */
@@ -135,42 +136,23 @@ export async function orphanedFiles(db: Queries, files: readonly LinkedFile[]): 
 export const MAX_ATTACHMENTS = 200;
 
 type NewAttachment = AttachmentDescription & Pick<StoredFile, 'id' | 'sizeBytes'>;
-type Values = NewAttachment & { organizationId: string; quoteId: string };
 
-const insertInto = ($: Params<Values>, condition: SQL) => sql`
-  insert into ${quoteAttachments} (organization_id, id, quote_id, file_name, kind, mime_type, size_bytes)
-  select ${$.organizationId}::uuid, ${$.id}::uuid, ${$.quoteId}::uuid, ${$.fileName}, ${$.kind}, ${$.mimeType}, ${$.sizeBytes}
-  where ${condition} and ${sql.raw(String(MAX_ATTACHMENTS))} > (
-    select count(*) from ${quoteAttachments} where ${ofOrganization(quoteAttachments, $)} and ${quoteId} = ${$.quoteId})
-  returning *`;
+export const createAttachment = defineCreate('quotes.create_attachment', attachmentView, {
+  quoteId,
+  fileName,
+  kind,
+  mimeType,
+  sizeBytes: quoteAttachments.sizeBytes,
+});
 
-const insertStatement = prepared('quotes.create_attachment', ($: Params<Values>) => insertInto($, sql`true`));
-
-const insertOnceStatement = prepared('quotes.create_attachment_once', ($: Params<Values & Once>) =>
-  insertOnce(
-    $,
-    (isFree) => insertInto($, isFree),
-    sql<{ isWritten: boolean }>`exists (select from written) as "isWritten"`,
-  ),
+const countStatement = prepared(
+  'quotes.count_attachments',
+  ($: Params<{ organizationId: string; quoteId: string }>) =>
+    qb
+      .select(columns({ count: sql<number>`count(*)::int` }))
+      .from(quoteAttachments)
+      .where(and(ofOrganization(quoteAttachments, $), eq(quoteId, $.quoteId))),
 );
-
-/** @throws VALIDATION_FAILED; the caller has locked the quote */
-export async function insertAttachment(
-  scope: OrganizationScope,
-  quoteId: string,
-  { id, fileName, kind, mimeType, sizeBytes }: NewAttachment,
-  key?: IdempotencyKey,
-): Promise<StoredAttachment> {
-  const { db, organizationId } = scope;
-  const attachment = { id, fileName, kind, mimeType, sizeBytes };
-  const values = { ...attachment, organizationId, quoteId };
-  const isWritten = key
-    ? (await writeOnce(scope, insertOnceStatement, { ...values, ...key })).isWritten
-    : (await db.write(insertStatement, values)).length === 1;
-  if (!isWritten)
-    throw invalid('body.file', `is too many: a quote has at most ${MAX_ATTACHMENTS} attachments`);
-  return attachment;
-}
 
 const touchStatement = prepared('quotes.touch', ($: Params<RecordKey>) =>
   qb
@@ -192,10 +174,14 @@ export const addAttachment = (
   quoteId: string,
   attachment: NewAttachment,
   key?: IdempotencyKey,
-): Promise<StoredAttachment> =>
+): Promise<Json<StoredAttachment>> =>
   inTransaction(scope, async (within) => {
+    const { db, organizationId } = within;
     await touchQuote(within, quoteId);
-    return insertAttachment(within, quoteId, attachment, key);
+    const [present] = await db.read(countStatement, { organizationId, quoteId });
+    if (present && present.count >= MAX_ATTACHMENTS)
+      throw invalid('body.file', `is too many: a quote has at most ${MAX_ATTACHMENTS} attachments`);
+    return createAttachment(within, attachment.id, { ...attachment, quoteId }, key);
   });
 
 const deleteStatement = prepared('quotes.delete_attachment', ($: Params<RecordKey & { quoteId: string }>) =>
@@ -211,6 +197,6 @@ export const deleteAttachment = (scope: OrganizationScope, quoteId: string, id: 
     const { db, organizationId } = within;
     await touchQuote(within, quoteId);
     const [deleted] = await db.write(deleteStatement, { organizationId, quoteId, id });
-    if (!deleted) throw attachmentNotFound(id);
+    if (!deleted) throw recordNotFound(attachments, id);
     return deleted.body;
   });

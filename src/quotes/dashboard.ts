@@ -225,7 +225,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
       const attach = async (key?: IdempotencyKey) => {
         // Before the row: behind it, a busy database would leave an attachment of which the client does not know.
         now = await databaseNow(scope.db).catch((error) => Promise.reject(beforeWrites(error)));
-        return toJson(await addAttachment(scope, params.quoteId, { ...description, ...stored }, key));
+        return addAttachment(scope, params.quoteId, { ...description, ...stored }, key);
       };
       const { kind, fileName, mimeType } = description;
       const sent = JSON.stringify([kind, fileName, mimeType, stored.sha256]);

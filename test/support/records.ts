@@ -86,7 +86,7 @@ export async function attachment(
 ) {
   const description = { fileName, kind, mimeType };
   const file = await storeFile(storage, scope.organizationId, Readable.from([content]));
-  const stored = await addAttachment(scope, quoteId, { ...description, ...file });
+  const stored = parseJson(await addAttachment(scope, quoteId, { ...description, ...file }));
   return { stored, content };
 }
 
