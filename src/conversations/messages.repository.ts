@@ -1,5 +1,4 @@
 import { and, eq, getTableName, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
-import type { PgTable } from 'drizzle-orm/pg-core';
 import { ApiError, type FieldError, validationFailed } from '../contract/errors.ts';
 import { name } from '../contract/fields.ts';
 import {
@@ -12,7 +11,6 @@ import {
   type Get,
   inTransaction,
   type Json,
-  jsonColumn,
   jsonRow,
   keyIs,
   type OrganizationScope,
@@ -25,6 +23,7 @@ import {
   type RecordKey,
   recordNotFound,
   rowsInOrder,
+  selectJson,
   TOUCHED,
   threads,
   whatsappMessages,
@@ -57,10 +56,7 @@ function defineStore(table: MessageTable, delivery: Columns) {
     delivery,
     fields,
     get: prepared(`${getTableName(table)}.get`, ($: Params<MessageKey>) =>
-      qb
-        .select(jsonColumn(fields))
-        .from(table as PgTable)
-        .where(and(keyIs(table, $), eq(table.conversationId, $.conversationId))),
+      selectJson(fields, table, and(keyIs(table, $), eq(table.conversationId, $.conversationId))),
     ),
   };
 }

@@ -9,7 +9,6 @@ import {
   isId,
   isoTime,
   type Json,
-  jsonColumn,
   jsonOf,
   jsonRow,
   newId,
@@ -24,6 +23,7 @@ import {
   qb,
   RETENTION,
   returningJson,
+  selectJson,
   teamMembers,
   unprepared,
 } from '../db/index.ts';
@@ -47,7 +47,7 @@ const createStatement = prepared('organizations.create', ({ id, name }: Params<K
 );
 
 const getStatement = prepared('organizations.get', ($: Params<Key>) =>
-  qb.select(jsonColumn(view.fields)).from(organizations).where(organizationIs($)),
+  selectJson(view.fields, organizations, organizationIs($)),
 );
 
 /** @throws ORGANIZATION_NOT_FOUND */

@@ -14,7 +14,6 @@ import {
   inTransaction,
   isAnyOf,
   isFirstThread,
-  jsonColumn,
   keyIn,
   LostRace,
   newestThreads,
@@ -27,6 +26,7 @@ import {
   quotes,
   type RecordKey,
   rowsInOrder,
+  selectJson,
   TOUCHED,
   unprepared,
   whatsappMessages,
@@ -202,10 +202,8 @@ const savedErasure = unprepared('customers.erasure', ($: Params<RecordKey>) => {
     where not exists (select from ${erasures} as ${done} where ${ofOrganization(done, $)}
       and ${done.customerId} = other) order by other)`;
   const { customerId: id, erasedAt, erased } = erasures;
-  return qb
-    .select(jsonColumn<ErasedCustomer>({ id, erasedAt, erased, sameContacts }))
-    .from(erasures)
-    .where(and(ofOrganization(erasures, $), eq(erasures.customerId, $.id)));
+  const isOfCustomer = and(ofOrganization(erasures, $), eq(id, $.id));
+  return selectJson<ErasedCustomer>({ id, erasedAt, erased, sameContacts }, erasures, isOfCustomer);
 });
 
 /**

@@ -11,7 +11,6 @@ import {
   databaseNow,
   isoTime,
   type Json,
-  jsonColumn,
   jsonRow,
   type OrganizationScope,
   type Params,
@@ -75,7 +74,7 @@ const PAGE_BYTES = 256 * 1_024;
 
 const pageOf = <T>({ table, fields }: View<T>, tied: SQL | undefined, $: Params<Page>) =>
   qb
-    .select({ ...columns({ id: table.id }), ...jsonColumn(fields) })
+    .select(columns({ id: table.id, body: jsonRow(fields) }))
     .from(table)
     .where(and(tied, sql`(${$.after}::uuid is null or ${table.id} > ${$.after}::uuid)`))
     .orderBy(table.id)
