@@ -2,24 +2,8 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { CHANGES_ONLY, json } from '../http/records.ts';
-import {
-  getApiKey,
-  issueApiKey,
-  listApiKeys,
-  lockApiKey,
-  revokeApiKey,
-  rotateApiKey,
-  updateApiKey,
-} from './repository.ts';
-import {
-  ApiKey,
-  ApiKeyCreate,
-  ApiKeyListQuery,
-  ApiKeyParams,
-  ApiKeyRotate,
-  ApiKeyUpdate,
-  IssuedApiKey,
-} from './schema.ts';
+import * as repository from './repository.ts';
+import * as schema from './schema.ts';
 
 export const apiKeyRoutes: FastifyPluginAsyncZod = async (app) => {
   app.post(
@@ -30,13 +14,13 @@ export const apiKeyRoutes: FastifyPluginAsyncZod = async (app) => {
         operationId: 'issueApiKey',
         summary: 'Issue a key',
         description: 'Issues a key of this organization for /v1. No other response shows the key.',
-        body: ApiKeyCreate,
-        response: { 201: json(IssuedApiKey, 'The key, shown only in this response.') },
+        body: schema.ApiKeyCreate,
+        response: { 201: json(schema.IssuedApiKey, 'The key, shown only in this response.') },
       },
     },
     async (request, reply) => {
       reply.code(201);
-      return issueApiKey(request.scope, request.body);
+      return repository.issueApiKey(request.scope, request.body);
     },
   );
 
@@ -47,11 +31,11 @@ export const apiKeyRoutes: FastifyPluginAsyncZod = async (app) => {
         operationId: 'listApiKeys',
         summary: 'List API keys',
         description: 'The keys of the organization, newest first, including revoked and expired keys.',
-        querystring: ApiKeyListQuery,
-        response: { 200: json(page(ApiKey), 'A page of API keys.') },
+        querystring: schema.ApiKeyListQuery,
+        response: { 200: json(page(schema.ApiKey), 'A page of API keys.') },
       },
     },
-    async ({ scope, query }) => listApiKeys(scope, query),
+    async ({ scope, query }) => repository.listApiKeys(scope, query),
   );
 
   app.post(
@@ -63,14 +47,14 @@ export const apiKeyRoutes: FastifyPluginAsyncZod = async (app) => {
         summary: 'Rotate a key',
         description:
           'Issues a key with the settings of the old one, which stays active for the overlap. A revoked, expired or already rotated key returns 409 API_KEY_INACTIVE.',
-        params: ApiKeyParams,
-        body: ApiKeyRotate,
-        response: { 201: json(IssuedApiKey, 'The new key, shown only in this response.') },
+        params: schema.ApiKeyParams,
+        body: schema.ApiKeyRotate,
+        response: { 201: json(schema.IssuedApiKey, 'The new key, shown only in this response.') },
       },
     },
     async (request, reply) => {
       reply.code(201);
-      return rotateApiKey(request.scope, request.params.apiKeyId, request.body);
+      return repository.rotateApiKey(request.scope, request.params.apiKeyId, request.body);
     },
   );
 
@@ -83,11 +67,12 @@ export const apiKeyRoutes: FastifyPluginAsyncZod = async (app) => {
         summary: 'Revoke a key',
         description:
           'Revokes the key on every instance within a second. Revoking it again returns the same response.',
-        params: ApiKeyParams,
-        response: { 200: json(ApiKey, 'The revoked key.') },
+        params: schema.ApiKeyParams,
+        response: { 200: json(schema.ApiKey, 'The revoked key.') },
       },
     },
-    async (request) => ifMatch(request, lockApiKey, request.params.apiKeyId, revokeApiKey),
+    async (request) =>
+      ifMatch(request, repository.lockApiKey, request.params.apiKeyId, repository.revokeApiKey),
   );
 
   app.get(
@@ -98,11 +83,11 @@ export const apiKeyRoutes: FastifyPluginAsyncZod = async (app) => {
         operationId: 'getApiKey',
         summary: 'Get an API key',
         description: '',
-        params: ApiKeyParams,
-        response: { 200: json(ApiKey, 'The API key.') },
+        params: schema.ApiKeyParams,
+        response: { 200: json(schema.ApiKey, 'The API key.') },
       },
     },
-    async ({ scope, params }) => getApiKey(scope, params.apiKeyId),
+    async ({ scope, params }) => repository.getApiKey(scope, params.apiKeyId),
   );
 
   app.patch(
@@ -113,11 +98,12 @@ export const apiKeyRoutes: FastifyPluginAsyncZod = async (app) => {
         operationId: 'updateApiKey',
         summary: 'Update an API key',
         description: `${CHANGES_ONLY} The key itself stays. The change takes effect on every instance within a second. \`expiresAt\` of a rotated key cannot be changed: 409 API_KEY_INACTIVE.`,
-        params: ApiKeyParams,
-        body: ApiKeyUpdate,
-        response: { 200: json(ApiKey, 'The API key as it is now.') },
+        params: schema.ApiKeyParams,
+        body: schema.ApiKeyUpdate,
+        response: { 200: json(schema.ApiKey, 'The API key as it is now.') },
       },
     },
-    async (request) => ifMatch(request, lockApiKey, request.params.apiKeyId, updateApiKey),
+    async (request) =>
+      ifMatch(request, repository.lockApiKey, request.params.apiKeyId, repository.updateApiKey),
   );
 };

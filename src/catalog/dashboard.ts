@@ -1,29 +1,18 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { json } from '../http/records.ts';
-import {
-  getCatalogProductRecord,
-  listCatalogProductRecords,
-  productRecordStatements,
-  restoreCatalogProduct,
-} from './repository.ts';
+import * as repository from './repository.ts';
 import type { CatalogView } from './routes.ts';
-import {
-  CatalogProductParams,
-  CatalogProductRecord,
-  CatalogProductRecordCreate,
-  CatalogProductRecordListQuery,
-  CatalogProductRecordUpdate,
-} from './schema.ts';
+import * as schema from './schema.ts';
 
 export const catalogRecords: CatalogView = {
-  product: CatalogProductRecord,
-  query: CatalogProductRecordListQuery,
-  create: CatalogProductRecordCreate,
-  update: CatalogProductRecordUpdate,
+  product: schema.CatalogProductRecord,
+  query: schema.CatalogProductRecordListQuery,
+  create: schema.CatalogProductRecordCreate,
+  update: schema.CatalogProductRecordUpdate,
   variants: '`variants` replaces the whole list: one save of an editor is one request.',
-  list: listCatalogProductRecords,
-  get: getCatalogProductRecord,
-  statements: productRecordStatements,
+  list: repository.listCatalogProductRecords,
+  get: repository.getCatalogProductRecord,
+  statements: repository.productRecordStatements,
 };
 
 export const catalogDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
@@ -36,10 +25,10 @@ export const catalogDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
         summary: 'Restore an archived product',
         description:
           'The product is active again, with all its fields. Possible until `purgeAt`, 30 days after it was archived.',
-        params: CatalogProductParams,
-        response: { 200: json(CatalogProductRecord, 'The product as it is now.') },
+        params: schema.CatalogProductParams,
+        response: { 200: json(schema.CatalogProductRecord, 'The product as it is now.') },
       },
     },
-    async ({ scope, params }) => restoreCatalogProduct(scope, params.productId),
+    async ({ scope, params }) => repository.restoreCatalogProduct(scope, params.productId),
   );
 };

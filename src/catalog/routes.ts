@@ -3,33 +3,20 @@ import { page } from '../contract/fields.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { IDEMPOTENT, idempotent } from '../http/idempotency.ts';
 import { CHANGES, json } from '../http/records.ts';
-import {
-  archiveCatalogProduct,
-  createCatalogProduct,
-  listCatalogProducts,
-  productStatements,
-  updateCatalogProduct,
-} from './repository.ts';
-import {
-  ArchivedCatalogProduct,
-  CatalogProduct,
-  CatalogProductCreate,
-  CatalogProductListQuery,
-  CatalogProductParams,
-  CatalogProductUpdate,
-} from './schema.ts';
+import * as repository from './repository.ts';
+import * as schema from './schema.ts';
 
 /** What an API shows and takes of a product, and the statements that return it. */
 export const publicCatalog = {
-  product: CatalogProduct,
-  query: CatalogProductListQuery,
-  create: CatalogProductCreate,
-  update: CatalogProductUpdate,
+  product: schema.CatalogProduct,
+  query: schema.CatalogProductListQuery,
+  create: schema.CatalogProductCreate,
+  update: schema.CatalogProductUpdate,
   variants:
     'Only the dashboard changes `variants`. Use it to change prices, texts or the status of a product.',
-  list: listCatalogProducts,
-  get: productStatements.get,
-  statements: productStatements,
+  list: repository.listCatalogProducts,
+  get: repository.productStatements.get,
+  statements: repository.productStatements,
 };
 export type CatalogView = typeof publicCatalog;
 
@@ -67,7 +54,7 @@ export const catalogRoutes: FastifyPluginAsyncZod<CatalogView> = async (app, vie
     },
     async (request, reply) =>
       idempotent(request, reply, statements.get, (key) =>
-        createCatalogProduct(request.scope, statements, request.body, key),
+        repository.createCatalogProduct(request.scope, statements, request.body, key),
       ),
   );
 
@@ -79,7 +66,7 @@ export const catalogRoutes: FastifyPluginAsyncZod<CatalogView> = async (app, vie
         operationId: 'getCatalogProduct',
         summary: 'Get a product',
         description: 'One product with its variants. Use it to read a product whose id you know.',
-        params: CatalogProductParams,
+        params: schema.CatalogProductParams,
         response: { 200: json(product, 'The product.') },
       },
     },
@@ -94,14 +81,14 @@ export const catalogRoutes: FastifyPluginAsyncZod<CatalogView> = async (app, vie
         operationId: 'updateCatalogProduct',
         summary: 'Update a product',
         description: `${CHANGES} ${view.variants}`,
-        params: CatalogProductParams,
+        params: schema.CatalogProductParams,
         body: view.update,
         response: { 200: json(product, 'The product as it is now.') },
       },
     },
     async (request) =>
       ifMatch(request, statements.lock, request.params.productId, (scope, id) =>
-        updateCatalogProduct(scope, statements, id, request.body),
+        repository.updateCatalogProduct(scope, statements, id, request.body),
       ),
   );
 
@@ -114,10 +101,11 @@ export const catalogRoutes: FastifyPluginAsyncZod<CatalogView> = async (app, vie
         summary: 'Archive a product',
         description:
           'The product is archived. The dashboard can restore it within 30 days; then it is purged. Use it to remove a product for good. To stop selling a product for a time, set its `status` to `paused`.',
-        params: CatalogProductParams,
-        response: { 200: json(ArchivedCatalogProduct, 'The product was archived.') },
+        params: schema.CatalogProductParams,
+        response: { 200: json(schema.ArchivedCatalogProduct, 'The product was archived.') },
       },
     },
-    async (request) => ifMatch(request, statements.lock, request.params.productId, archiveCatalogProduct),
+    async (request) =>
+      ifMatch(request, statements.lock, request.params.productId, repository.archiveCatalogProduct),
   );
 };

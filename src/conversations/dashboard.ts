@@ -6,45 +6,20 @@ import { parseJson, toJson } from '../db/index.ts';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
 import { nameIgnored } from '../http/ignored-parameters.ts';
 import { CHANGES_ONLY, json, REPLACES, uuidParams } from '../http/records.ts';
-import {
-  getConversation,
-  lockConversation,
-  lockToPutConversation,
-  putConversation,
-  updateConversation,
-} from './chains.repository.ts';
-import {
-  lockMessage,
-  lockReported,
-  putMessage,
-  putMessages,
-  reportDelivery,
-  updateMessage,
-} from './messages.repository.ts';
+import * as chains from './chains.repository.ts';
+import * as messages from './messages.repository.ts';
 import { listConversationRecords } from './repository.ts';
 import type { ConversationView } from './routes.ts';
-import {
-  ConversationMessagePut,
-  ConversationMessageRecord,
-  ConversationMessagesImport,
-  ConversationMessageUpdate,
-  ConversationPut,
-  ConversationRecord,
-  ConversationRecordListQuery,
-  ConversationTranscriptRecord,
-  ConversationUpdate,
-  DeliveryReport,
-  ImportedMessages,
-} from './schema.ts';
+import * as schema from './schema.ts';
 import { getTranscriptRecord } from './transcripts.repository.ts';
 
 const params = uuidParams('conversationId');
 
 export const conversationRecords: ConversationView = {
   params,
-  conversation: ConversationRecord,
-  query: ConversationRecordListQuery,
-  transcript: ConversationTranscriptRecord,
+  conversation: schema.ConversationRecord,
+  query: schema.ConversationRecordListQuery,
+  transcript: schema.ConversationTranscriptRecord,
   list: listConversationRecords,
   getTranscript: getTranscriptRecord,
 };
@@ -56,7 +31,7 @@ const CHAINS =
 const GROUP = /@(g\.us|newsletter|broadcast)$/;
 
 /** A WhatsApp contact that has no key finds no customer: X-Ignored-Parameters names it. */
-function nameUnknownContact(reply: FastifyReply, { channel, contact }: ConversationPut): void {
+function nameUnknownContact(reply: FastifyReply, { channel, contact }: schema.ConversationPut): void {
   const isUnknown = channel === 'whatsapp' && keyOnChannel(channel, contact) === null && !GROUP.test(contact);
   if (isUnknown) nameIgnored(reply, ['body.contact']);
 }
@@ -71,10 +46,10 @@ export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) =>
         summary: 'Get a conversation',
         description: 'One thread. Any thread of a chain can be read.',
         params,
-        response: { 200: json(ConversationRecord, 'The conversation.') },
+        response: { 200: json(schema.ConversationRecord, 'The conversation.') },
       },
     },
-    async ({ scope, params }) => getConversation(scope, params.conversationId),
+    async ({ scope, params }) => chains.getConversation(scope, params.conversationId),
   );
 
   app.put(
@@ -85,18 +60,18 @@ export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) =>
         summary: 'Create or replace a conversation',
         description: `${REPLACES} ${CHAINS}`,
         params,
-        body: ConversationPut,
+        body: schema.ConversationPut,
         response: {
-          201: json(ConversationRecord, 'The conversation, created.'),
-          200: json(ConversationRecord, 'The conversation as it is now.'),
+          201: json(schema.ConversationRecord, 'The conversation, created.'),
+          200: json(schema.ConversationRecord, 'The conversation as it is now.'),
         },
       },
     },
     async (request, reply) => {
       const { conversationId } = request.params;
       const body = await putIfMatch(request, reply, conversationId, {
-        lockToPut: lockToPutConversation,
-        put: putConversation,
+        lockToPut: chains.lockToPutConversation,
+        put: chains.putConversation,
       });
       nameUnknownContact(reply, request.body);
       return body;
@@ -112,13 +87,13 @@ export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) =>
         summary: 'Update a conversation',
         description: `${CHANGES_ONLY} ${CHAINS}`,
         params,
-        body: ConversationUpdate,
-        response: { 200: json(ConversationRecord, 'The conversation as it is now.') },
+        body: schema.ConversationUpdate,
+        response: { 200: json(schema.ConversationRecord, 'The conversation as it is now.') },
       },
     },
     async (request, reply) => {
       const { conversationId } = request.params;
-      const body = await ifMatch(request, lockConversation, conversationId, updateConversation);
+      const body = await ifMatch(request, chains.lockConversation, conversationId, chains.updateConversation);
       const { channel, contact } = request.body;
       if (channel !== undefined || contact !== undefined) nameUnknownContact(reply, parseJson(body));
       return body;
@@ -134,18 +109,18 @@ export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) =>
         description:
           "`lastMessageAt` of the conversation becomes the latest `createdAt` of its messages. `delivery` takes the fields of the conversation's channel only.",
         params: uuidParams('conversationId', 'messageId'),
-        body: ConversationMessagePut,
+        body: schema.ConversationMessagePut,
         response: {
-          201: json(ConversationMessageRecord, 'The message, created.'),
-          200: json(ConversationMessageRecord, 'The message as it is now.'),
+          201: json(schema.ConversationMessageRecord, 'The message, created.'),
+          200: json(schema.ConversationMessageRecord, 'The message as it is now.'),
         },
       },
     },
     async (request, reply) => {
       const { conversationId, messageId } = request.params;
       return putIfMatch(request, reply, messageId, {
-        lockToPut: lockMessage(conversationId),
-        put: (scope, id, body) => putMessage(scope, conversationId, id, body),
+        lockToPut: messages.lockMessage(conversationId),
+        put: (scope, id, body) => messages.putMessage(scope, conversationId, id, body),
       });
     },
   );
@@ -160,14 +135,14 @@ export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) =>
         description:
           'Changes only the fields that you send, also single fields of `delivery`; null clears one. If nothing differs, nothing changes.',
         params: uuidParams('conversationId', 'messageId'),
-        body: ConversationMessageUpdate,
-        response: { 200: json(ConversationMessageRecord, 'The message as it is now.') },
+        body: schema.ConversationMessageUpdate,
+        response: { 200: json(schema.ConversationMessageRecord, 'The message as it is now.') },
       },
     },
     async (request) => {
       const { conversationId, messageId } = request.params;
-      return ifMatch(request, lockMessage(conversationId), messageId, (scope, id) =>
-        updateMessage(scope, conversationId, id, request.body),
+      return ifMatch(request, messages.lockMessage(conversationId), messageId, (scope, id) =>
+        messages.updateMessage(scope, conversationId, id, request.body),
       );
     },
   );
@@ -185,11 +160,12 @@ export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) =>
         params: z.object({
           providerMessageId: z.string().meta({ maxLength: 255, description: 'The id of the provider.' }),
         }),
-        body: DeliveryReport,
-        response: { 200: json(ConversationMessageRecord, 'The message as it is now.') },
+        body: schema.DeliveryReport,
+        response: { 200: json(schema.ConversationMessageRecord, 'The message as it is now.') },
       },
     },
-    async (request) => ifMatch(request, lockReported, request.params.providerMessageId, reportDelivery),
+    async (request) =>
+      ifMatch(request, messages.lockReported, request.params.providerMessageId, messages.reportDelivery),
   );
 
   app.post(
@@ -203,11 +179,11 @@ export const conversationDashboardRoutes: FastifyPluginAsyncZod = async (app) =>
         description:
           'Creates or replaces up to 500 messages, all or none. Messages with the same `createdAt` keep the order of their arrival, and messages of one request the order of the list. Sending the same again changes nothing.',
         params: uuidParams('conversationId'),
-        body: ConversationMessagesImport,
-        response: { 200: json(ImportedMessages, 'How many messages were new.') },
+        body: schema.ConversationMessagesImport,
+        response: { 200: json(schema.ImportedMessages, 'How many messages were new.') },
       },
     },
     async (request) =>
-      toJson(await putMessages(request.scope, request.params.conversationId, request.body.data)),
+      toJson(await messages.putMessages(request.scope, request.params.conversationId, request.body.data)),
   );
 };

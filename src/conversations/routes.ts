@@ -2,21 +2,15 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
 import { json } from '../http/records.ts';
 import { listConversations } from './repository.ts';
-import {
-  Conversation,
-  ConversationListQuery,
-  ConversationParams,
-  ConversationTranscript,
-  ConversationTranscriptQuery,
-} from './schema.ts';
+import * as schema from './schema.ts';
 import { getTranscript } from './transcripts.repository.ts';
 
 /** What an API shows of a conversation and its transcript, and the functions for it. */
 export const publicConversations = {
-  params: ConversationParams,
-  conversation: Conversation,
-  query: ConversationListQuery,
-  transcript: ConversationTranscript,
+  params: schema.ConversationParams,
+  conversation: schema.Conversation,
+  query: schema.ConversationListQuery,
+  transcript: schema.ConversationTranscript,
   list: listConversations,
   getTranscript,
 };
@@ -49,7 +43,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ConversationView> = async
         description:
           'The newest `limit` messages of all joined threads, oldest first. There is no `offset`: to page back, send the id of the first message as `before`; for newer ones, that of the last as `after`. Use it to read a conversation.',
         params: view.params,
-        querystring: ConversationTranscriptQuery,
+        querystring: schema.ConversationTranscriptQuery,
         response: { 200: json(view.transcript, 'The transcript.') },
       },
     },

@@ -1,20 +1,15 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { json } from '../http/records.ts';
-import {
-  customerRecordStatements,
-  getCustomerRecord,
-  listCustomerRecords,
-  restoreCustomer,
-} from './repository.ts';
+import * as repository from './repository.ts';
 import type { CustomerView } from './routes.ts';
-import { CustomerParams, CustomerRecord, CustomerRecordListQuery } from './schema.ts';
+import * as schema from './schema.ts';
 
 export const customerRecords: CustomerView = {
-  customer: CustomerRecord,
-  query: CustomerRecordListQuery,
-  list: listCustomerRecords,
-  get: getCustomerRecord,
-  statements: customerRecordStatements,
+  customer: schema.CustomerRecord,
+  query: schema.CustomerRecordListQuery,
+  list: repository.listCustomerRecords,
+  get: repository.getCustomerRecord,
+  statements: repository.customerRecordStatements,
 };
 
 export const customerDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
@@ -35,10 +30,10 @@ export const customerDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
         summary: 'Restore an archived customer',
         description:
           'The customer is active again, with all its fields. 409: `CUSTOMER_CONTACT_CONFLICT` names the customers that have its contacts now; `CUSTOMER_NOT_ARCHIVED`, `CUSTOMER_ERASED` and `CUSTOMER_MERGED` say why there is nothing to restore.',
-        params: CustomerParams,
-        response: { 200: json(CustomerRecord, 'The customer as it is now.') },
+        params: schema.CustomerParams,
+        response: { 200: json(schema.CustomerRecord, 'The customer as it is now.') },
       },
     },
-    async ({ scope, params }) => restoreCustomer(scope, params.customerId),
+    async ({ scope, params }) => repository.restoreCustomer(scope, params.customerId),
   );
 };

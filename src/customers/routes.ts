@@ -5,41 +5,27 @@ import { ifMatch } from '../http/conditional.ts';
 import { IDEMPOTENT, idempotent } from '../http/idempotency.ts';
 import { CHANGES, json } from '../http/records.ts';
 import { keyOfContact } from './contacts.repository.ts';
-import {
-  archiveCustomer,
-  createCustomer,
-  customerStatements,
-  listCustomers,
-  lockCustomer,
-  updateCustomer,
-} from './repository.ts';
-import {
-  ArchivedCustomer,
-  Customer,
-  CustomerCreate,
-  CustomerListQuery,
-  CustomerParams,
-  CustomerUpdate,
-} from './schema.ts';
+import * as repository from './repository.ts';
+import * as schema from './schema.ts';
 
 /** What an API shows of a customer, and the statements that return it. */
 export const publicCustomers = {
-  customer: Customer,
-  query: CustomerListQuery,
-  list: listCustomers,
-  get: customerStatements.get,
-  statements: customerStatements,
+  customer: schema.Customer,
+  query: schema.CustomerListQuery,
+  list: repository.listCustomers,
+  get: repository.customerStatements.get,
+  statements: repository.customerStatements,
 };
 export type CustomerView = typeof publicCustomers;
 
 /** Whoever steals a website's key must not learn what others know about the owner of a number: only what was sent. */
-function asSent(created: Json<Customer>, sent: CustomerCreate): Json<Customer> {
+function asSent(created: Json<schema.Customer>, sent: schema.CustomerCreate): Json<schema.Customer> {
   const keys = sent.contacts.map(keyOfContact);
   const { id, contacts, createdAt, ...others } = parseJson(created);
   const unset = Object.fromEntries(Object.keys(others).map((name) => [name, null]));
   const names = [sent.firstName, sent.lastName].filter((name) => name?.trim());
   return toJson(
-    Customer.parse({
+    schema.Customer.parse({
       ...unset,
       ...sent,
       id,
@@ -85,14 +71,14 @@ export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, v
         summary: 'Create a customer',
         description:
           'Creates a person or an anonymous lead with one or more contacts. No search is needed first: if another customer has a contact, nothing is created, and `CUSTOMER_CONTACT_CONFLICT` names that customer. Opportunities are created in the dashboard. Use it to add a lead.',
-        body: CustomerCreate,
+        body: schema.CustomerCreate,
         response: { 201: json(customer, 'The customer.') },
       },
     },
     async (request, reply) => {
       const { apiKey, body, scope } = request;
       const created = await idempotent(request, reply, statements.get, (key) =>
-        createCustomer(scope, statements, body, key),
+        repository.createCustomer(scope, statements, body, key),
       );
       return apiKey?.access === 'create' ? asSent(created, body) : created;
     },
@@ -106,7 +92,7 @@ export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, v
         operationId: 'getCustomer',
         summary: 'Get a customer',
         description: 'One customer with its contacts. Use it to read a customer whose id you know.',
-        params: CustomerParams,
+        params: schema.CustomerParams,
         response: { 200: json(customer, 'The customer.') },
       },
     },
@@ -125,17 +111,17 @@ export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, v
         operationId: 'updateCustomer',
         summary: 'Update a customer',
         description: `${CHANGES} \`contacts\`, \`tags\` and \`summary\` replace what was there: to add to them, read the customer first, and send the old value with the new one. Use it to correct or complete what is known about the person.`,
-        params: CustomerParams,
-        body: CustomerUpdate,
+        params: schema.CustomerParams,
+        body: schema.CustomerUpdate,
         response: { 200: json(customer, 'The customer as it is now.') },
       },
     },
     async (request) =>
       ifMatch(
         request,
-        (scope, id) => lockCustomer(scope, statements, id, request.body),
+        (scope, id) => repository.lockCustomer(scope, statements, id, request.body),
         request.params.customerId,
-        (scope, id) => updateCustomer(scope, statements, id, request.body),
+        (scope, id) => repository.updateCustomer(scope, statements, id, request.body),
       ),
   );
 
@@ -148,10 +134,11 @@ export const customerRoutes: FastifyPluginAsyncZod<CustomerView> = async (app, v
         summary: 'Archive a customer',
         description:
           'The customer is archived, and other customers can have its contacts; its history is kept. Use it to remove a customer.',
-        params: CustomerParams,
-        response: { 200: json(ArchivedCustomer, 'The customer was archived.') },
+        params: schema.CustomerParams,
+        response: { 200: json(schema.ArchivedCustomer, 'The customer was archived.') },
       },
     },
-    async (request) => ifMatch(request, statements.lock, request.params.customerId, archiveCustomer),
+    async (request) =>
+      ifMatch(request, statements.lock, request.params.customerId, repository.archiveCustomer),
   );
 };

@@ -3,21 +3,14 @@ import { ifMatch, putIfMatch } from '../http/conditional.ts';
 import { ArchivedRecord, CHANGES, json, REPLACES, uuidParams } from '../http/records.ts';
 import { opportunityRecord, sumOpportunities } from './repository.ts';
 import type { OpportunityView } from './routes.ts';
-import {
-  OpportunityPut,
-  OpportunityRecord,
-  OpportunityRecordListQuery,
-  OpportunityTotals,
-  OpportunityTotalsQuery,
-  OpportunityUpdate,
-} from './schema.ts';
+import * as schema from './schema.ts';
 
 const params = uuidParams('opportunityId');
 
 export const opportunityRecords: OpportunityView = {
   params,
-  opportunity: OpportunityRecord,
-  query: OpportunityRecordListQuery,
+  opportunity: schema.OpportunityRecord,
+  query: schema.OpportunityRecordListQuery,
   list: opportunityRecord.list,
   get: opportunityRecord.get,
 };
@@ -31,10 +24,10 @@ export const opportunityDashboardRoutes: FastifyPluginAsyncZod = async (app) => 
         summary: 'Create or replace an opportunity',
         description: `${REPLACES} A PUT of an archived opportunity makes it active, as the body says. A new reference must be to an active record of the organization.`,
         params,
-        body: OpportunityPut,
+        body: schema.OpportunityPut,
         response: {
-          201: json(OpportunityRecord, 'The opportunity, created.'),
-          200: json(OpportunityRecord, 'The opportunity as it is now.'),
+          201: json(schema.OpportunityRecord, 'The opportunity, created.'),
+          200: json(schema.OpportunityRecord, 'The opportunity as it is now.'),
         },
       },
     },
@@ -50,8 +43,8 @@ export const opportunityDashboardRoutes: FastifyPluginAsyncZod = async (app) => 
         summary: 'Update an opportunity',
         description: `${CHANGES} A new reference must be to an active record of the organization.`,
         params,
-        body: OpportunityUpdate,
-        response: { 200: json(OpportunityRecord, 'The opportunity as it is now.') },
+        body: schema.OpportunityUpdate,
+        response: { 200: json(schema.OpportunityRecord, 'The opportunity as it is now.') },
       },
     },
     async (request) =>
@@ -88,7 +81,7 @@ export const opportunityDashboardRoutes: FastifyPluginAsyncZod = async (app) => 
         summary: 'Restore an archived opportunity',
         description: 'The opportunity is active again, with all its fields.',
         params,
-        response: { 200: json(OpportunityRecord, 'The opportunity as it is now.') },
+        response: { 200: json(schema.OpportunityRecord, 'The opportunity as it is now.') },
       },
     },
     async ({ scope, params }) => opportunityRecord.restore(scope, params.opportunityId),
@@ -102,8 +95,8 @@ export const opportunityDashboardRoutes: FastifyPluginAsyncZod = async (app) => 
         summary: 'Sum up opportunities by column',
         description:
           'The number of opportunities in each column of the pipeline, and their budgets by currency, with the filters of the list.',
-        querystring: OpportunityTotalsQuery,
-        response: { 200: json(OpportunityTotals, 'The totals.') },
+        querystring: schema.OpportunityTotalsQuery,
+        response: { 200: json(schema.OpportunityTotals, 'The totals.') },
       },
     },
     async (request) => sumOpportunities(request.scope, request.query),

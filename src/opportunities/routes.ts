@@ -2,13 +2,13 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { page } from '../contract/fields.ts';
 import { json } from '../http/records.ts';
 import { getOpportunity, listOpportunities } from './repository.ts';
-import { Opportunity, OpportunityListQuery, OpportunityParams } from './schema.ts';
+import * as schema from './schema.ts';
 
 /** What an API shows of an opportunity, and the functions for it. */
 export const publicOpportunities = {
-  params: OpportunityParams,
-  opportunity: Opportunity,
-  query: OpportunityListQuery,
+  params: schema.OpportunityParams,
+  opportunity: schema.Opportunity,
+  query: schema.OpportunityListQuery,
   list: listOpportunities,
   get: getOpportunity,
 };

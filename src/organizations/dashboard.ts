@@ -5,25 +5,8 @@ import { type Database, scopeTo, toJson } from '../db/index.ts';
 import { callerOf } from '../http/caller.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { json } from '../http/records.ts';
-import {
-  checkOrganization,
-  closeOrganization,
-  createOrganization,
-  getOrganization,
-  listOrganizations,
-  lockOrganization,
-  reopenOrganization,
-  updateOrganization,
-} from './repository.ts';
-import {
-  ClosedOrganization,
-  Organization,
-  OrganizationCreate,
-  OrganizationList,
-  OrganizationListQuery,
-  OrganizationParams,
-  OrganizationUpdate,
-} from './schema.ts';
+import * as repository from './repository.ts';
+import * as schema from './schema.ts';
 
 export const organizationRoutes: FastifyPluginAsyncZod<{ db: Database }> = async (app, { db }) => {
   app.post(
@@ -33,13 +16,13 @@ export const organizationRoutes: FastifyPluginAsyncZod<{ db: Database }> = async
         operationId: 'createOrganization',
         summary: 'Create an organization',
         description: 'A travel agency. Organizations share no data.',
-        body: OrganizationCreate,
-        response: { 201: json(Organization, 'The organization.') },
+        body: schema.OrganizationCreate,
+        response: { 201: json(schema.Organization, 'The organization.') },
       },
     },
     async (request, reply) => {
       reply.code(201);
-      return toJson(await createOrganization(db, request.body.name));
+      return toJson(await repository.createOrganization(db, request.body.name));
     },
   );
 
@@ -50,11 +33,11 @@ export const organizationRoutes: FastifyPluginAsyncZod<{ db: Database }> = async
         operationId: 'listOrganizations',
         summary: 'List organizations',
         description: 'All organizations, including closed ones, oldest first.',
-        querystring: OrganizationListQuery,
-        response: { 200: json(OrganizationList, 'A page of organizations.') },
+        querystring: schema.OrganizationListQuery,
+        response: { 200: json(schema.OrganizationList, 'A page of organizations.') },
       },
     },
-    async (request) => listOrganizations(db, request.query),
+    async (request) => repository.listOrganizations(db, request.query),
   );
 
   app.get(
@@ -64,11 +47,11 @@ export const organizationRoutes: FastifyPluginAsyncZod<{ db: Database }> = async
         operationId: 'getOrganization',
         summary: 'Get an organization',
         description: 'One organization.',
-        params: OrganizationParams,
-        response: { 200: json(Organization, 'The organization.') },
+        params: schema.OrganizationParams,
+        response: { 200: json(schema.Organization, 'The organization.') },
       },
     },
-    async (request) => getOrganization(db, request.params.organizationId),
+    async (request) => repository.getOrganization(db, request.params.organizationId),
   );
 
   app.register(ownRoutes, { db });
@@ -85,12 +68,18 @@ const ownRoutes: FastifyPluginAsyncZod<{ db: Database }> = async (app, { db }) =
         operationId: 'updateOrganization',
         summary: 'Rename an organization',
         description: 'Changes only the fields that you send.',
-        params: OrganizationParams,
-        body: OrganizationUpdate,
-        response: { 200: json(Organization, 'The organization as it is now.') },
+        params: schema.OrganizationParams,
+        body: schema.OrganizationUpdate,
+        response: { 200: json(schema.Organization, 'The organization as it is now.') },
       },
     },
-    async (request) => ifMatch(request, lockOrganization, request.params.organizationId, updateOrganization),
+    async (request) =>
+      ifMatch(
+        request,
+        repository.lockOrganization,
+        request.params.organizationId,
+        repository.updateOrganization,
+      ),
   );
 
   app.delete(
@@ -101,11 +90,17 @@ const ownRoutes: FastifyPluginAsyncZod<{ db: Database }> = async (app, { db }) =
         summary: 'Close an organization',
         description:
           'Within a second, every instance rejects its keys. Writes in this API then return 409 ORGANIZATION_CLOSED; reads still work. Until `purgeAt`, the organization can be reopened. After that, it returns 404, and a job deletes all its data and files. Closing a closed organization returns the same response.',
-        params: OrganizationParams,
-        response: { 200: json(ClosedOrganization, 'The organization is closed.') },
+        params: schema.OrganizationParams,
+        response: { 200: json(schema.ClosedOrganization, 'The organization is closed.') },
       },
     },
-    async (request) => ifMatch(request, lockOrganization, request.params.organizationId, closeOrganization),
+    async (request) =>
+      ifMatch(
+        request,
+        repository.lockOrganization,
+        request.params.organizationId,
+        repository.closeOrganization,
+      ),
   );
 
   app.post(
@@ -117,11 +112,11 @@ const ownRoutes: FastifyPluginAsyncZod<{ db: Database }> = async (app, { db }) =
         summary: 'Reopen a closed organization',
         description:
           'All data is there again, and its keys work again within a second. After `purgeAt`: 404. An open organization stays as it is.',
-        params: OrganizationParams,
-        response: { 200: json(Organization, 'The organization, open.') },
+        params: schema.OrganizationParams,
+        response: { 200: json(schema.Organization, 'The organization, open.') },
       },
     },
-    async (request) => reopenOrganization(request.scope),
+    async (request) => repository.reopenOrganization(request.scope),
   );
 };
 
@@ -135,11 +130,11 @@ const isWrite = (method: string): boolean => method !== 'GET' && method !== 'HEA
 export function openOrganization(app: FastifyInstance, db: Database, needsOpen = isWrite): void {
   app.addHook('onRoute', (route) => {
     const params = (route.schema?.params as z.ZodObject | undefined)?.shape;
-    route.schema = { ...route.schema, params: OrganizationParams.extend(params ?? {}) };
+    route.schema = { ...route.schema, params: schema.OrganizationParams.extend(params ?? {}) };
   });
   app.addHook('preHandler', async (request) => {
     const { organizationId } = request.params as { organizationId: string };
     request.scope = scopeTo(db, organizationId.toLowerCase(), callerOf(request));
-    await checkOrganization(request.scope, needsOpen(request.method));
+    await repository.checkOrganization(request.scope, needsOpen(request.method));
   });
 }

@@ -3,7 +3,7 @@ import { page } from '../contract/fields.ts';
 import { ifMatch, putIfMatch } from '../http/conditional.ts';
 import { ArchivedRecord, CHANGES_ONLY, json, REPLACES, uuidParams } from '../http/records.ts';
 import { pipelineStageRecord } from './repository.ts';
-import { PipelineStage, PipelineStageListQuery, PipelineStagePut, PipelineStageUpdate } from './schema.ts';
+import * as schema from './schema.ts';
 
 export const pipelineStageRoutes: FastifyPluginAsyncZod = async (app) => {
   const params = uuidParams('pipelineStageId');
@@ -15,8 +15,8 @@ export const pipelineStageRoutes: FastifyPluginAsyncZod = async (app) => {
         operationId: 'listPipelineStages',
         summary: 'List pipeline stages',
         description: 'The columns of the pipeline, from left to right.',
-        querystring: PipelineStageListQuery,
-        response: { 200: json(page(PipelineStage), 'A page of pipeline stages.') },
+        querystring: schema.PipelineStageListQuery,
+        response: { 200: json(page(schema.PipelineStage), 'A page of pipeline stages.') },
       },
     },
     async ({ scope, query }) => pipelineStageRecord.list(scope, query),
@@ -31,7 +31,7 @@ export const pipelineStageRoutes: FastifyPluginAsyncZod = async (app) => {
         summary: 'Get a pipeline stage',
         description: 'One column of the pipeline.',
         params,
-        response: { 200: json(PipelineStage, 'The pipeline stage.') },
+        response: { 200: json(schema.PipelineStage, 'The pipeline stage.') },
       },
     },
     async ({ scope, params }) => pipelineStageRecord.get(scope, params.pipelineStageId),
@@ -46,10 +46,10 @@ export const pipelineStageRoutes: FastifyPluginAsyncZod = async (app) => {
         summary: 'Create or replace a pipeline stage',
         description: `${REPLACES} A PUT of an archived pipeline stage makes it active, as the body says. \`key\` cannot be changed after the stage was created.`,
         params,
-        body: PipelineStagePut,
+        body: schema.PipelineStagePut,
         response: {
-          201: json(PipelineStage, 'The pipeline stage, created.'),
-          200: json(PipelineStage, 'The pipeline stage as it is now.'),
+          201: json(schema.PipelineStage, 'The pipeline stage, created.'),
+          200: json(schema.PipelineStage, 'The pipeline stage as it is now.'),
         },
       },
     },
@@ -65,8 +65,8 @@ export const pipelineStageRoutes: FastifyPluginAsyncZod = async (app) => {
         summary: 'Update a pipeline stage',
         description: `${CHANGES_ONLY} \`key\` cannot be changed after the stage was created.`,
         params,
-        body: PipelineStageUpdate,
-        response: { 200: json(PipelineStage, 'The pipeline stage as it is now.') },
+        body: schema.PipelineStageUpdate,
+        response: { 200: json(schema.PipelineStage, 'The pipeline stage as it is now.') },
       },
     },
     async (request) =>
@@ -105,7 +105,7 @@ export const pipelineStageRoutes: FastifyPluginAsyncZod = async (app) => {
         summary: 'Restore an archived pipeline stage',
         description: 'The pipeline stage is active again, with all its fields.',
         params,
-        response: { 200: json(PipelineStage, 'The pipeline stage as it is now.') },
+        response: { 200: json(schema.PipelineStage, 'The pipeline stage as it is now.') },
       },
     },
     async ({ scope, params }) => pipelineStageRecord.restore(scope, params.pipelineStageId),

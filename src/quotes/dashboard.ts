@@ -22,25 +22,14 @@ import { validatorCompiler } from '../http/validation.ts';
 import { addAttachment, deleteAttachment, getAttachment, MAX_ATTACHMENTS } from './attachments.repository.ts';
 import { findQuote, openQuote, quoteRecord } from './repository.ts';
 import type { QuoteView } from './routes.ts';
-import {
-  DeletedQuoteAttachment,
-  PublicQuote,
-  PublicQuoteQuery,
-  QuoteAttachment,
-  QuoteAttachmentUpload,
-  QuoteOpen,
-  QuotePut,
-  QuoteRecord,
-  QuoteRecordListQuery,
-  QuoteUpdate,
-} from './schema.ts';
+import * as schema from './schema.ts';
 
 const params = uuidParams('quoteId');
 
 export const quoteRecords: QuoteView = {
   params,
-  quote: QuoteRecord,
-  query: QuoteRecordListQuery,
+  quote: schema.QuoteRecord,
+  query: schema.QuoteRecordListQuery,
   list: quoteRecord.list,
 };
 
@@ -54,8 +43,8 @@ export const publicQuoteRoutes: FastifyPluginAsyncZod<{ db: Database }> = async 
         operationId: 'findQuote',
         summary: 'Find the quote of a public link',
         description: 'The quote with this token, whatever its status, and its organization.',
-        querystring: PublicQuoteQuery,
-        response: { 200: json(PublicQuote, 'The quote.') },
+        querystring: schema.PublicQuoteQuery,
+        response: { 200: json(schema.PublicQuote, 'The quote.') },
       },
     },
     async (request) => findQuote(db, request.query.token),
@@ -76,7 +65,7 @@ export const quoteDashboardRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = a
         summary: 'Get a quote',
         description: 'One quote, with the name of its customer.',
         params,
-        response: { 200: json(QuoteRecord, 'The quote.') },
+        response: { 200: json(schema.QuoteRecord, 'The quote.') },
       },
     },
     async ({ scope, params }) => quoteRecord.get(scope, params.quoteId),
@@ -90,10 +79,10 @@ export const quoteDashboardRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = a
         summary: 'Create or replace a quote',
         description: `${REPLACES} A PUT of an archived quote makes it active, as the body says. \`token\` is generated or sent when the quote is created, and never changes.`,
         params,
-        body: QuotePut,
+        body: schema.QuotePut,
         response: {
-          201: json(QuoteRecord, 'The quote, created.'),
-          200: json(QuoteRecord, 'The quote as it is now.'),
+          201: json(schema.QuoteRecord, 'The quote, created.'),
+          200: json(schema.QuoteRecord, 'The quote as it is now.'),
         },
       },
     },
@@ -109,8 +98,8 @@ export const quoteDashboardRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = a
         summary: 'Update a quote',
         description: `${CHANGES} \`token\` is generated or sent when the quote is created, and never changes.`,
         params,
-        body: QuoteUpdate,
-        response: { 200: json(QuoteRecord, 'The quote as it is now.') },
+        body: schema.QuoteUpdate,
+        response: { 200: json(schema.QuoteRecord, 'The quote as it is now.') },
       },
     },
     async (request) => ifMatch(request, quoteRecord.lockToUpdate, request.params.quoteId, quoteRecord.update),
@@ -140,7 +129,7 @@ export const quoteDashboardRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = a
         summary: 'Restore an archived quote',
         description: 'The quote is active again, with all its fields.',
         params,
-        response: { 200: json(QuoteRecord, 'The quote as it is now.') },
+        response: { 200: json(schema.QuoteRecord, 'The quote as it is now.') },
       },
     },
     async ({ scope, params }) => quoteRecord.restore(scope, params.quoteId),
@@ -156,8 +145,8 @@ export const quoteDashboardRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = a
         description:
           'Adds one to `openCount`; `firstOpenedAt` becomes the earliest opening, `lastOpenedAt` the latest. A quote that is not published returns 409 QUOTE_NOT_PUBLISHED.',
         params,
-        body: QuoteOpen,
-        response: { 200: json(QuoteRecord, 'The quote as it is now.') },
+        body: schema.QuoteOpen,
+        response: { 200: json(schema.QuoteRecord, 'The quote as it is now.') },
       },
     },
     async (request) => openQuote(request.scope, request.params.quoteId, request.body.openedAt),
@@ -172,7 +161,7 @@ export const quoteDashboardRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = a
         summary: 'Delete an attachment',
         description: 'The attachment and its file are deleted for good.',
         params: uuidParams('quoteId', 'attachmentId'),
-        response: { 200: json(DeletedQuoteAttachment, 'The attachment was deleted.') },
+        response: { 200: json(schema.DeletedQuoteAttachment, 'The attachment was deleted.') },
       },
     },
     async (request) => {
@@ -207,8 +196,8 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
         description: `The file is streamed to the storage. A file larger than 25 MiB is rejected while it arrives (413). A quote has at most ${MAX_ATTACHMENTS} attachments.`,
         consumes: ['multipart/form-data'],
         params,
-        body: QuoteAttachmentUpload,
-        response: { 201: json(QuoteAttachment, 'The attachment.') },
+        body: schema.QuoteAttachmentUpload,
+        response: { 201: json(schema.QuoteAttachment, 'The attachment.') },
       },
     },
     async (request, reply) => {

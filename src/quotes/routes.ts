@@ -5,13 +5,13 @@ import type { FileLinks } from '../files/links.ts';
 import { json } from '../http/records.ts';
 import { listAttachments } from './attachments.repository.ts';
 import { listQuotes } from './repository.ts';
-import { Quote, QuoteAttachmentList, QuoteListQuery, QuoteParams } from './schema.ts';
+import * as schema from './schema.ts';
 
 /** What an API shows of a quote, and the functions for it. */
 export const publicQuotes = {
-  params: QuoteParams,
-  quote: Quote,
-  query: QuoteListQuery,
+  params: schema.QuoteParams,
+  quote: schema.Quote,
+  query: schema.QuoteListQuery,
   list: listQuotes,
 };
 export type QuoteView = typeof publicQuotes;
@@ -43,7 +43,7 @@ export const quoteRoutes: FastifyPluginAsyncZod<QuoteView & { links: FileLinks }
         description:
           'Every attachment with a signed, short-lived download URL. Quote attachments are private: the URL is a credential. Use it to fetch the files of a quote.',
         params: view.params,
-        response: { 200: json(QuoteAttachmentList, 'The attachments.') },
+        response: { 200: json(schema.QuoteAttachmentList, 'The attachments.') },
       },
     },
     async ({ scope, params }) => toJson({ data: await listAttachments(scope, params.quoteId, view.links) }),

@@ -4,15 +4,15 @@ import { ifMatch, putIfMatch } from '../http/conditional.ts';
 import { ArchivedRecord, CHANGES_ONLY, json, REPLACES, uuidParams } from '../http/records.ts';
 import { teamMemberRecord } from './repository.ts';
 import { LIST_OF_MEMBERS } from './routes.ts';
-import { TeamMemberPut, TeamMemberRecord, TeamMemberRecordListQuery, TeamMemberUpdate } from './schema.ts';
+import * as schema from './schema.ts';
 
 export const teamDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
   const params = uuidParams('teamMemberId');
   const list = {
     summary: 'List team members',
     description: LIST_OF_MEMBERS,
-    querystring: TeamMemberRecordListQuery,
-    response: { 200: json(page(TeamMemberRecord), 'A page of team members.') },
+    querystring: schema.TeamMemberRecordListQuery,
+    response: { 200: json(page(schema.TeamMemberRecord), 'A page of team members.') },
   };
 
   app.get('/team', { schema: { operationId: 'listTeam', ...list } }, async ({ scope, query }) =>
@@ -34,7 +34,7 @@ export const teamDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
         summary: 'Get a team member',
         description: 'One member of the organization.',
         params,
-        response: { 200: json(TeamMemberRecord, 'The team member.') },
+        response: { 200: json(schema.TeamMemberRecord, 'The team member.') },
       },
     },
     async ({ scope, params }) => teamMemberRecord.get(scope, params.teamMemberId),
@@ -49,10 +49,10 @@ export const teamDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
         summary: 'Create or replace a team member',
         description: `${REPLACES} A PUT of an archived team member makes it active, as the body says.`,
         params,
-        body: TeamMemberPut,
+        body: schema.TeamMemberPut,
         response: {
-          201: json(TeamMemberRecord, 'The team member, created.'),
-          200: json(TeamMemberRecord, 'The team member as it is now.'),
+          201: json(schema.TeamMemberRecord, 'The team member, created.'),
+          200: json(schema.TeamMemberRecord, 'The team member as it is now.'),
         },
       },
     },
@@ -68,8 +68,8 @@ export const teamDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
         summary: 'Update a team member',
         description: CHANGES_ONLY,
         params,
-        body: TeamMemberUpdate,
-        response: { 200: json(TeamMemberRecord, 'The team member as it is now.') },
+        body: schema.TeamMemberUpdate,
+        response: { 200: json(schema.TeamMemberRecord, 'The team member as it is now.') },
       },
     },
     async (request) =>
@@ -101,7 +101,7 @@ export const teamDashboardRoutes: FastifyPluginAsyncZod = async (app) => {
         summary: 'Restore an archived team member',
         description: 'The team member is active again, with all its fields.',
         params,
-        response: { 200: json(TeamMemberRecord, 'The team member as it is now.') },
+        response: { 200: json(schema.TeamMemberRecord, 'The team member as it is now.') },
       },
     },
     async ({ scope, params }) => teamMemberRecord.restore(scope, params.teamMemberId),
