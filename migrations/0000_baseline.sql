@@ -134,11 +134,11 @@ create index products_archived_idx on products (organization_id, archived_at des
 create index products_due_idx on products (archived_at, organization_id, id) where archived_at is not null;
 create trigger products_touch before update on products for each row execute function public.touch_record();
 
--- JSON has at most six bytes for one: with 16 KiB in the longest columns, no product can be too large, and none is rendered.
+-- With 16 KiB in the longest columns, no product is too large: JSON has at most six bytes for one. An archive only adds its timestamp.
 create function public.bound_product() returns trigger language plpgsql as $$
 begin
-  if octet_length(concat(new.description, new.special_conditions, new.short_description, new.cover_image, new.variants, new.destinations,
-    new.includes, new.excludes, new.gallery)) > 16384
+  if new.archived_at is null and octet_length(concat(new.description, new.special_conditions, new.short_description, new.cover_image,
+    new.variants, new.destinations, new.includes, new.excludes, new.gallery)) > 16384
   then
     perform public.reject_above(131072, octet_length(row_to_json(new)::text), 'a product with its variants');
   end if;
@@ -310,7 +310,7 @@ declare
   bounded public.customers;
   bytes integer;
 begin
-  if octet_length(concat(new.summary, new.contacts, new.tags)) > 8192 then
+  if new.archived_at is null and octet_length(concat(new.summary, new.contacts, new.tags)) > 8192 then
     bounded := new;
     bounded.contact_keys := '{}';
     bounded.contact_search := '';
