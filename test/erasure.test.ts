@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
 import { putConversation } from '../src/conversations/chains.repository.ts';
@@ -441,15 +442,20 @@ test('an export and an erasure name the other customers with one of the contacts
   expect((await erase(agency, ana)).body.sameContacts).toEqual([]);
 });
 
-test('an erasure is complete if the storage fails to delete a file, and deletes the next one', async () => {
+test('an erasure is complete if the storage fails to delete its files, and waits for all of them at once', async () => {
   const agency = await service.agency();
   const { customerId, offer } = await createPerson(agency);
   await attachment(agency, service.storage, offer.id);
-  const remove = vi.fn(() => Promise.reject(new Error('The storage fails.')));
+  const begun: number[] = [];
+  const remove = vi.fn(async () => {
+    await pause(10);
+    begun.push(remove.mock.calls.length);
+    throw new Error('The storage fails.');
+  });
   const { app, of } = await buildDashboard(service, { storage: { ...service.storage, remove } });
   const erased = await of(agency).post(`/customers/${customerId}/erase`);
   expect(erased).toMatchObject({ status: 200, body: { erased: { attachments: 2 } } });
-  expect(remove).toHaveBeenCalledTimes(2);
+  expect(begun).toEqual([2, 2]);
   expect(await left(agency)).toEqual([]);
   await app.close();
 });

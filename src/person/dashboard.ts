@@ -50,7 +50,8 @@ export const personRoutes: FastifyPluginAsyncZod<{ storage: FileStorage; links: 
     },
     async (request) => {
       const { erasure, attachments } = await eraseCustomer(request.scope, request.params.customerId);
-      for (const id of attachments) await removeFile(request, storage, id);
+      // Of a storage that hangs, each call takes 15 s.
+      await Promise.all(attachments.map((id) => removeFile(request, storage, id)));
       return erasure;
     },
   );
