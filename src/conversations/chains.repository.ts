@@ -76,7 +76,7 @@ const { put } = definePut(threadView, getConversation, {
 export const lockConversation = defineLock(conversations, getConversation);
 
 /** Keeps the chain of the thread as it is until the transaction ends: who writes to a chain first locks its first thread. */
-export const lockChainStatement = prepared('conversations.lock_chain', ($: Params<RecordKey>) => {
+const lockChainStatement = prepared('conversations.lock_chain', ($: Params<RecordKey>) => {
   const chainId = sql`(select ${conversations.chainId} from ${conversations} where ${keyIs(conversations, $)})`;
   return qb
     .select({})
@@ -84,6 +84,32 @@ export const lockChainStatement = prepared('conversations.lock_chain', ($: Param
     .where(keyIs(conversations, { organizationId: $.organizationId, id: chainId }))
     .for('no key update');
 });
+
+const { id, chainId, continuedBy, lastMessageAt } = conversations;
+
+/** Without an active customer, the trigger `find_customer` looks for one, and then takes the archived one. */
+const customerId = sql<string | null>`(select ${customers.id} from ${customers}
+  where ${ofOrganization(customers)} and ${customers.id} = ${conversations.customerId} and ${activeCustomers.visible})`;
+
+const lockThreadStatement = prepared('conversations.lock_thread', ($: Params<RecordKey>) => {
+  const { channel, contactName, activityState, controlledBy, language } = conversations;
+  const inherited = { lastMessageAt, contactName, customerId, activityState, controlledBy, language };
+  return qb
+    .select(columns({ chainId, continuedBy, channel, ...inherited }))
+    .from(conversations)
+    .where(keyIs(conversations, $))
+    .for('no key update');
+});
+
+/** Locks the chain, then the thread: what the next thread inherits. Undefined if there is none. */
+export async function lockThread({ db, organizationId }: OrganizationScope, id: string) {
+  const key = { organizationId, id };
+  const [[chain], [thread]] = await Promise.all([
+    db.write(lockChainStatement, key),
+    db.write(lockThreadStatement, key),
+  ]);
+  return chain && thread;
+}
 
 /**
  * Locks the chain first, as a PUT with `rotatedFrom` does.
@@ -93,25 +119,9 @@ export async function lockToPutConversation(
   scope: OrganizationScope,
   id: string,
 ): Promise<Json<ConversationRecord>> {
-  await scope.db.write(lockChainStatement, { organizationId: scope.organizationId, id });
-  return lockConversation(scope, id);
+  await lockThread(scope, id);
+  return getConversation(scope, id);
 }
-
-const { id, chainId, continuedBy, lastMessageAt } = conversations;
-
-/** Without an active customer, the trigger `find_customer` looks for one, and then takes the archived one. */
-const customerId = sql<string | null>`(select ${customers.id} from ${customers}
-  where ${ofOrganization(customers)} and ${customers.id} = ${conversations.customerId} and ${activeCustomers.visible})`;
-
-const previousStatement = prepared('conversations.lock_previous', ($: Params<RecordKey>) => {
-  const { contactName, activityState, controlledBy, language } = conversations;
-  const inherited = { lastMessageAt, contactName, customerId, activityState, controlledBy, language };
-  return qb
-    .select(columns({ chainId, continuedBy, ...inherited }))
-    .from(conversations)
-    .where(keyIs(conversations, $))
-    .for('no key update');
-});
 
 const latestIn = (
   store: typeof whatsappMessages | typeof channelMessages,
@@ -157,15 +167,14 @@ function write(
 const writeNext = (scope: OrganizationScope, id: string, input: ConversationPut, rotatedFrom: string) =>
   inTransaction(scope, async (within) => {
     const { db, organizationId } = within;
-    const key = { organizationId, id: rotatedFrom };
-    const [chain] = await db.write(lockChainStatement, key);
-    const [previous] = await db.write(previousStatement, key);
-    if (!chain || !previous) throw referenceRejected('rotatedFrom');
+    const previous = await lockThread(within, rotatedFrom);
+    if (!previous) throw referenceRejected('rotatedFrom');
     const { chainId, continuedBy, ...inherited } = previous;
     if (continuedBy !== null && continuedBy !== id)
       throw invalid('body.rotatedFrom', 'is already continued by another thread');
     const written = await write(within, id, { ...inherited, ...input }, input, chainId);
-    if (written.created) await db.write(continueStatement, { ...key, continuedBy: id });
+    const key = { organizationId, id: rotatedFrom, continuedBy: id };
+    if (written.created) await db.write(continueStatement, key);
     return written;
   });
 

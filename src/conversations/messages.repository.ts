@@ -4,7 +4,6 @@ import { name } from '../contract/fields.ts';
 import {
   type Columns,
   channelMessages,
-  columns,
   columnsOf,
   conversations,
   fieldsOf,
@@ -19,7 +18,6 @@ import {
   type Put,
   parseJson,
   prepared,
-  qb,
   type RecordKey,
   recordNotFound,
   rowsInOrder,
@@ -28,7 +26,7 @@ import {
   threads,
   whatsappMessages,
 } from '../db/index.ts';
-import { lockChainStatement } from './chains.repository.ts';
+import { lockThread } from './chains.repository.ts';
 import {
   ConversationMessageImport,
   type ConversationMessagePut,
@@ -171,33 +169,17 @@ export async function putMessage(
   return { created: inserted === 1, body: await getMessage(scope, store, conversationId, id) };
 }
 
-const lockThreadStatement = prepared('conversations.lock_thread', ($: Params<RecordKey>) =>
-  qb
-    .select(columns({ channel: conversations.channel }))
-    .from(conversations)
-    .where(keyIs(conversations, $))
-    .for('no key update'),
-);
-
-/**
- * Locks the chain and the conversation.
- * @throws CONVERSATION_NOT_FOUND
- */
-async function lockStore({ db, organizationId }: OrganizationScope, id: string): Promise<StoreName> {
-  const [chain] = await db.write(lockChainStatement, { organizationId, id });
-  const [thread] = await db.write(lockThreadStatement, { organizationId, id });
-  if (!chain || !thread) throw recordNotFound(threads, id);
-  return thread.channel === 'whatsapp' ? 'whatsapp' : 'others';
-}
-
 /**
  * Reads the message under the lock of its conversation.
  * @throws CONVERSATION_NOT_FOUND, MESSAGE_NOT_FOUND
  */
 export const lockMessage =
   (conversationId: string): Get<ConversationMessageRecord> =>
-  async (scope, id) =>
-    getMessage(scope, await lockStore(scope, conversationId), conversationId, id);
+  async (scope, id) => {
+    const thread = await lockThread(scope, conversationId);
+    if (!thread) throw recordNotFound(threads, conversationId);
+    return getMessage(scope, thread.channel === 'whatsapp' ? 'whatsapp' : 'others', conversationId, id);
+  };
 
 /**
  * Changes the fields of the body, also single ones of `delivery`.
