@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../contract/errors.ts';
-import { idAmongAll } from '../db/index.ts';
 import { type Limiter, WINDOW_SECONDS } from './limiter.ts';
 
 const COUNTED = 'x-counted-request';
@@ -24,7 +23,8 @@ export function limitRate(app: FastifyInstance, { limiter, requestsPerMinute }: 
   app.addHook('onRequest', ({ apiKey: key, headers }, reply, done) => {
     const limit = key?.requestsPerMinute ?? requestsPerMinute;
     if (!key || limit === 0 || isCounted(headers)) return done();
-    limiter.penalty(idAmongAll(key)).then(({ consumedPoints, msBeforeNext }) => {
+    // Keys of two organizations can have one id.
+    limiter.penalty(`${key.organizationId} ${key.id}`).then(({ consumedPoints, msBeforeNext }) => {
       // Longer than the window if the clock was set back.
       const reset = Math.min(WINDOW_SECONDS, Math.max(1, Math.ceil(msBeforeNext / 1_000)));
       reply.headers({

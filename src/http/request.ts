@@ -1,6 +1,7 @@
+import type { FastifyRequest } from 'fastify';
 import type { ErrorCode, FieldError, RejectionReason } from '../contract/errors.ts';
 import type { ResourceName } from '../contract/resources.ts';
-import type { OrganizationScope } from '../db/index.ts';
+import type { Caller, OrganizationScope } from '../db/index.ts';
 
 /** What a route of /v1 needs of a key. */
 export type Needs = {
@@ -31,3 +32,11 @@ declare module 'fastify' {
     credential?: true;
   }
 }
+
+/** The request, as the database sees it. */
+export const callerOf = (request: FastifyRequest): Caller => ({
+  isGone: () => request.raw.socket.destroyed,
+  addDatabaseTime: (milliseconds) => {
+    request.databaseMilliseconds += milliseconds;
+  },
+});

@@ -12,13 +12,19 @@ export type JobContext = {
 
 /**
  * Repeats the work until a batch is not full, or the run is to end.
- * @param work returns how many records it found
+ * @returns how many records were removed
  */
 export async function inBatches(
-  { batchSize, signal }: Pick<JobContext, 'batchSize' | 'signal'>,
+  { batchSize, signal }: JobContext,
   size: number,
-  work: (limit: number) => Promise<number>,
-): Promise<void> {
+  work: (limit: number) => Promise<{ found: number; removed: number }>,
+): Promise<number> {
   const limit = batchSize ?? size;
-  while (!signal?.aborted) if ((await work(limit)) < limit) return;
+  let total = 0;
+  for (let isFull = true; isFull && !signal?.aborted; ) {
+    const { found, removed } = await work(limit);
+    total += removed;
+    isFull = found >= limit;
+  }
+  return total;
 }

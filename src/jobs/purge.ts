@@ -1,14 +1,16 @@
 import { purgeCatalogProducts } from '../catalog/repository.ts';
+import { sweepKeys } from '../db/index.ts';
 import { inBatches, type JobContext } from './context.ts';
 
-export async function purgeProducts(context: JobContext): Promise<{ products: number }> {
-  const purged = { products: 0 };
-  await inBatches(context, 200, async (limit) => {
-    const batch = await purgeCatalogProducts(context.db, limit);
-    for (const { organizationId, id } of batch)
+export const purgeProducts = async (context: JobContext) => ({
+  products: await inBatches(context, 200, async (limit) => {
+    const purged = await purgeCatalogProducts(context.db, limit);
+    for (const { organizationId, id } of purged)
       context.logger.info({ organizationId, productId: id }, 'purged a product');
-    purged.products += batch.length;
-    return batch.length;
-  });
-  return purged;
-}
+    return { found: purged.length, removed: purged.length };
+  }),
+});
+
+export const sweepIdempotencyKeys = async (context: JobContext) => ({
+  keys: await inBatches(context, 1_000, (limit) => sweepKeys(context.db, limit)),
+});

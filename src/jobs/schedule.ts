@@ -3,10 +3,9 @@ import type { FileStorage } from '../files/storage.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { JobContext } from './context.ts';
 import { withJobLock } from './lock.ts';
-import { purgeProducts } from './purge.ts';
+import { purgeProducts, sweepIdempotencyKeys } from './purge.ts';
 import { purgeOrganizations } from './purge-organizations.ts';
 import { sweepFiles } from './sweep-files.ts';
-import { sweepIdempotencyKeys } from './sweep-idempotency-keys.ts';
 
 export type Job = {
   /** The number of its advisory lock, unique in the database. */

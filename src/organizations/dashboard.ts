@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { type Database, scopeTo, toJson } from '../db/index.ts';
-import { callerOf } from '../http/caller.ts';
 import { ifMatch } from '../http/conditional.ts';
 import { json } from '../http/records.ts';
+import { callerOf } from '../http/request.ts';
 import * as repository from './repository.ts';
 import * as schema from './schema.ts';
 

@@ -7,8 +7,8 @@ import { ApiError } from '../contract/errors.ts';
 import { type Database, scopeTo } from '../db/index.ts';
 import { readToken } from '../files/links.ts';
 import { storageKey } from '../files/storage.ts';
-import { callerOf } from '../http/caller.ts';
 import { setHeaders } from '../http/headers.ts';
+import { callerOf } from '../http/request.ts';
 import { findAttachment } from './attachments.repository.ts';
 
 export type DownloadOptions = {

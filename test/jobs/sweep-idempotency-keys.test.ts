@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Database } from '../../src/db/index.ts';
-import { sweepIdempotencyKeys } from '../../src/jobs/sweep-idempotency-keys.ts';
+import { sweepIdempotencyKeys } from '../../src/jobs/purge.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { ownLog } from '../support/instance.ts';
 import { type Agency, useService } from '../support/service.ts';

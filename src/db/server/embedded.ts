@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chown, mkdir, open, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
@@ -79,22 +80,19 @@ async function createData(data: string, initdb: string): Promise<void> {
   await rename(unfinished, data);
 }
 
-const isListening = (socket: string): Promise<boolean> =>
-  new Promise((done) => {
-    const probe = connect(socket, () => {
-      probe.destroy();
-      done(true);
-    }).on('error', () => done(false));
-  });
+async function isListening(socket: string): Promise<boolean> {
+  const probe = connect(socket);
+  const isOpen = once(probe, 'connect').then(() => true);
+  return isOpen.catch(() => false).finally(() => probe.destroy());
+}
 
 /** A listening socket is a lock that ends with this process. */
 async function lockData(socket: string): Promise<Server> {
-  const listen = (): Promise<Server> =>
-    new Promise((done, fail) => {
-      const server = createServer((connection) => connection.destroy());
-      server.unref().on('error', fail);
-      server.listen(socket, () => done(server));
-    });
+  async function listen(): Promise<Server> {
+    const server = createServer((connection) => connection.destroy()).unref();
+    await once(server.listen(socket), 'listening');
+    return server;
+  }
   return listen().catch(async (error) => {
     if (error.code !== 'EADDRINUSE') throw error;
     if (await isListening(socket))

@@ -9,7 +9,3 @@ export const NO_ID = '00000000-0000-0000-0000-000000000000';
 export const newId = (): string => v7();
 
 export const isId = (text: string): boolean => WHOLE.test(text);
-
-/** Organizations may have records with the same id. */
-export const idAmongAll = ({ organizationId, id }: { organizationId: string; id: string }): string =>
-  `${organizationId} ${id}`;
