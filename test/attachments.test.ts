@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import pg from 'pg';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
-import type { DashboardOptions } from '../src/dashboard-app.ts';
 import { databaseNow, type Queries } from '../src/db/index.ts';
 import { createToken, readToken } from '../src/files/links.ts';
 import { storageKey } from '../src/files/storage.ts';
-import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
+import { ownDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
 import { failed, rejected } from './support/faults.ts';
 import { attachment, formOf, type Part, quote } from './support/records.ts';
 import { idsOf } from './support/service.ts';
@@ -150,19 +149,13 @@ test('an upload that breaks off leaves nothing', async () => {
 });
 
 describe('between the file and its row', () => {
-  async function dashboardWith(options: Partial<DashboardOptions>) {
-    const built = await buildDashboard(service, options);
-    onTestFinished(() => built.app.close());
-    return built;
-  }
-
   test('a quote that is archived gets no attachment, and the file is removed', async () => {
     const { id, call, upload, expectNothingStored } = await emptyQuote();
     const put: typeof service.storage.put = async (key, content) => {
       await service.storage.put(key, content);
       await call.delete(`/quotes/${id}`);
     };
-    const api = await dashboardWith({ storage: { ...service.storage, put } });
+    const api = await ownDashboard(service, { storage: { ...service.storage, put } });
     const response = await upload(undefined, {}, api);
     expect(response).toMatchObject(failed(404, 'QUOTE_NOT_FOUND'));
     await expectNothingStored();
@@ -171,7 +164,7 @@ describe('between the file and its row', () => {
   test('a storage that fails to remove a file changes no response', async () => {
     const { agency, path, upload, rows, files } = await emptyQuote();
     const remove = () => Promise.reject(new Error('The disk does not respond.'));
-    const api = await dashboardWith({ storage: { ...service.storage, remove } });
+    const api = await ownDashboard(service, { storage: { ...service.storage, remove } });
     const uploadAgain = () => upload(undefined, { 'idempotency-key': 'one' }, api);
     const { body } = await uploadAgain();
     expect(await uploadAgain()).toMatchObject({ status: 201, body: { id: body.id } });
@@ -214,7 +207,7 @@ describe('between the file and its row', () => {
         : { read: (one, values) => (one.name === failed ? fail() : queries.read(one, values)) }),
     });
     const db = { ...service.db, for: (id: string) => failing(service.db.for(id)) };
-    expect(await upload(undefined, {}, await dashboardWith({ db }))).toMatchObject({ status: 503 });
+    expect(await upload(undefined, {}, await ownDashboard(service, { db }))).toMatchObject({ status: 503 });
     expect([await rows(), await files()]).toMatchObject([[], { length: count }]);
   });
 });

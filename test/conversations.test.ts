@@ -183,14 +183,11 @@ test.each([
     'a new customer of its opportunity': (scope) =>
       opportunity({ ...agency, scope }, { customerId: eva.id }, lead.id),
   };
-  let written: Put<unknown> | undefined;
-  await overlap(
+  const written = await overlap(
     service,
     agency,
     async (scope) => changes[change]?.(scope),
-    async (scope) => {
-      written = await puts[kind]?.(scope);
-    },
+    async (scope) => puts[kind]?.(scope),
   );
   const path = `/${kind.replace(/y$/, 'ie')}s/${id}`;
   expect(String(written?.body)).toBe((await dashboard.of(agency).get(path)).text);
@@ -477,6 +474,13 @@ test('of messages with one timestamp in two threads of a chain, the one that arr
   }
 });
 
+/** The time of the database, after all writes before. */
+async function timeNow(): Promise<string> {
+  const text = `select to_json(clock_timestamp()) #>> '{}' as now from pg_sleep(0.002)`;
+  const [row] = await service.query<{ now: string }>(text);
+  return String(row?.now);
+}
+
 test('updatedSince sees a chain when an older thread changes, gets a customer by its contact or a merge, or a delivery is reported', async () => {
   const agency = await service.agency();
   const { patch, post } = dashboard.of(agency);
@@ -492,9 +496,7 @@ test('updatedSince sees a chain when an older thread changes, gets a customer by
     [() => patch('/deliveries/wamid.2', { status: 'read' }), true],
     [() => patch('/deliveries/wamid.2', { status: 'read' }), false],
   ] as const) {
-    const [{ now } = { now: '' }] = await service.query<{ now: string }>(
-      `select to_json(clock_timestamp()) #>> '{}' as now from pg_sleep(0.002)`,
-    );
+    const now = await timeNow();
     const { status, body } = await change();
     expect(status).toBeLessThan(300);
     ana ||= body.contacts ? body.id : '';
@@ -510,16 +512,14 @@ test('updatedSince sees a chain when an older thread changes while another threa
   const older = await conversation(agency, { ...chat, rotatedFrom: first.id });
   const newest = await conversation(agency, { ...chat, rotatedFrom: older.id });
   const id = newId();
-  let since = '';
-  await overlap(
+  const since = await overlap(
     service,
     agency,
     (scope) => putConversation(scope, id, { ...chat, rotatedFrom: newest.id }),
     async (scope) => {
-      [{ since } = { since }] = await service.query<{ since: string }>(
-        `select to_json(clock_timestamp()) #>> '{}' as since from pg_sleep(0.002)`,
-      );
+      const now = await timeNow();
       await updateConversation(scope, older.id, { language: 'pt' });
+      return now;
     },
   );
   const found = await agency.get(`/v1/conversations?updatedSince=${encodeURIComponent(since)}`);

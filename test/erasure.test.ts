@@ -7,15 +7,14 @@ import { expect, test, vi } from 'vitest';
 import { putConversation } from '../src/conversations/chains.repository.ts';
 import { restoreCustomer } from '../src/customers/repository.ts';
 import { type OrganizationScope, parseJson, scopeTo } from '../src/db/index.ts';
-import { createLogger } from '../src/http/logging.ts';
 import { opportunityRecord } from '../src/opportunities/repository.ts';
 import type { OpportunityPut } from '../src/opportunities/schema.ts';
 import { eraseCustomer } from '../src/person/erase.ts';
 import { mergeCustomer } from '../src/person/merge.ts';
 import { openQuote, quoteRecord } from '../src/quotes/repository.ts';
 import { readDocument } from './support/contract.ts';
-import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
-import { ownPool } from './support/instance.ts';
+import { ownDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
+import { ownLog, ownPool } from './support/instance.ts';
 import { operationsBy, populate, run } from './support/operations.ts';
 import { overlap } from './support/races.ts';
 import {
@@ -32,15 +31,8 @@ import { type Agency, idsOf } from './support/service.ts';
 import { listen } from './support/socket.ts';
 import { hasWord, inDatabase, inFiles, postgresLog } from './support/words.ts';
 
-const lines: string[] = [];
-const logTo = { write: (line: string) => lines.push(line) };
-const { service, dashboard } = await useDashboard(
-  { logger: createLogger('trace', logTo) },
-  {
-    logTo,
-    logLevel: 'trace',
-  },
-);
+const { logger, lines } = ownLog('trace');
+const { service, dashboard } = await useDashboard({ logger }, { logger });
 
 const { origin } = await listen(dashboard);
 
@@ -211,8 +203,8 @@ test('after an erasure no table, file, log line or response has text of the pers
 
   // Both APIs have logged.
   for (const route of ['/v1/customers', '/customers/:customerId/erase'])
-    expect(lines.join('')).toContain(`${route}"`);
-  expect(hasText(lines.join(''))).toBe(false);
+    expect(JSON.stringify(lines)).toContain(`${route}"`);
+  expect(hasText(JSON.stringify(lines))).toBe(false);
   expect(hasText((await postgresLog(service)) ?? '')).toBe(false);
 
   expect(await dashboard.stored(other)).toEqual(neighbour);
@@ -362,14 +354,11 @@ test('what waits for an erasure is rejected: a restore of the customer, an openi
     [spoken.id, { customerId: null }, putChat],
   ];
   for (const [customerId, expected, write] of waiting) {
-    let result: unknown;
-    await overlap(
+    const result = await overlap(
       service,
       agency,
       (scope) => eraseCustomer(scope, customerId),
-      async (scope) => {
-        result = await write(scope).catch((error) => error);
-      },
+      (scope) => write(scope).catch((error) => error),
     );
     expect(result).toMatchObject(expected);
   }
@@ -386,14 +375,11 @@ test('a PATCH and a restore that waited for an erasure return the record as the 
       const { id: customerId } = await customer(agency, { firstName: 'Ana' });
       const { id } = await make(agency, { customerId });
       if (isRestore) await record.archive(agency.scope, id);
-      let response: unknown;
-      await overlap(
+      const response = await overlap(
         service,
         agency,
         (scope) => eraseCustomer(scope, customerId),
-        async (scope) => {
-          response = await (isRestore ? record.restore(scope, id) : record.update(scope, id, body));
-        },
+        (scope): Promise<unknown> => (isRestore ? record.restore(scope, id) : record.update(scope, id, body)),
       );
       const stored = await record.get(agency.scope, id);
       expect(JSON.parse(String(stored)).customerName).toBeNull();
@@ -452,12 +438,11 @@ test('an erasure is complete if the storage fails to delete its files, and waits
     begun.push(remove.mock.calls.length);
     throw new Error('The storage fails.');
   });
-  const { app, of } = await buildDashboard(service, { storage: { ...service.storage, remove } });
+  const { of } = await ownDashboard(service, { storage: { ...service.storage, remove } });
   const erased = await of(agency).post(`/customers/${customerId}/erase`);
   expect(erased).toMatchObject({ status: 200, body: { erased: { attachments: 2 } } });
   expect(begun).toEqual([2, 2]);
   expect(await left(agency)).toEqual([]);
-  await app.close();
 });
 
 test('an export has every record of the customer as the dashboard reads it, archived ones and conversations by contact too', async () => {

@@ -1,8 +1,7 @@
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { issueApiKey } from '../src/api-keys/repository.ts';
-import { parseJson } from '../src/db/index.ts';
 import { operationsOf, PUBLIC } from './support/contract.ts';
+import { ownLog } from './support/instance.ts';
 import { FILE, populate } from './support/operations.ts';
 import { opportunity, product, web } from './support/records.ts';
 import { startService, useService } from './support/service.ts';
@@ -100,8 +99,8 @@ describe('the tools', () => {
       'KEY_READ_ONLY',
     ],
   ] as const)('of a key with %j are those that it may use', async (limits, allowed, other, code) => {
-    const { scope } = await service.agency();
-    const { key } = parseJson(await issueApiKey(scope, { name: 'narrow', ...limits } as never));
+    const { issueKey } = await service.agency();
+    const { key } = await issueKey(limits as never);
     const client = await connect(key);
     expect(await names(client)).toEqual(allowed);
     expect(await call(client, other, {})).toMatchObject({ isError: true, body: { error: { code } } });
@@ -294,9 +293,8 @@ describe('a call', () => {
 
   test('counts once against the limit of its key, whatever it is disguised as, is stored by no cache, and is logged with the id of its request', async () => {
     const { key } = await service.agency();
-    const lines: { requestId?: string }[] = [];
-    const logTo = { write: (line: string) => lines.push(JSON.parse(line)) };
-    const limited = await startService({ beside: service, requestsPerMinute: 2, logTo });
+    const { logger, lines } = ownLog();
+    const limited = await startService({ beside: service, requestsPerMinute: 2, logger });
     onTestFinished(limited.close);
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'listTeamMembers' } };
     const send = () => limited.client(key).post('/mcp', message);

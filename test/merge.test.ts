@@ -79,7 +79,7 @@ describe.each(Object.entries(WRITES))('a %s beside a merge is of the survivor', 
     ] as const;
     const isMergedFirst = order.startsWith('the merge');
     const [one, other] = isMergedFirst ? works : works.toReversed();
-    await overlap(service, agency, one, other);
+    await overlap<unknown>(service, agency, one, other);
     if (isMergedFirst) expect(written).toMatchObject({ customerId: into.id });
     expect(await findAllDrift(service, agency)).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { declaredCodes, INTERNAL, operationsOf } from './support/contract.ts';
-import { buildDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
+import { ownDashboard, TOKEN, useDashboard } from './support/dashboard.ts';
 import { failed, rejected } from './support/faults.ts';
 import { ownLog } from './support/instance.ts';
 import { BELOW, populate } from './support/operations.ts';
@@ -27,7 +27,7 @@ test('another token in Authorization is 401, also with the token in x-api-key', 
 
 test('a dashboard without a configured token returns 503 whatever is sent, and logs the reason once', async () => {
   const { logger, lines } = ownLog('warn');
-  const closed = await buildDashboard(service, { token: undefined, logger });
+  const closed = await ownDashboard(service, { token: undefined, logger });
   for (const token of [TOKEN, null, 'undefined'])
     expect(await closed.get('/organizations', { token })).toMatchObject({
       ...failed(503, 'SERVICE_UNAVAILABLE'),
@@ -35,12 +35,11 @@ test('a dashboard without a configured token returns 503 whatever is sent, and l
     });
   const warnings = lines.filter(({ level }) => level === 40);
   expect(warnings).toMatchObject([{ msg: expect.stringContaining('DASHBOARD_TOKEN') }]);
-  await closed.app.close();
 });
 
 test('X-Actor, of at most 64 characters, stands in the log line of the request', async () => {
   const { logger, lines } = ownLog();
-  const logged = await buildDashboard(service, { logger });
+  const logged = await ownDashboard(service, { logger });
   const agency = await service.agency();
   const inUtf8 = (actor: string) => ({ 'x-actor': Buffer.from(actor).toString('latin1') });
   const actedBy = (actor: string) => logged.of(agency).get('/customers', { headers: inUtf8(actor) });
@@ -49,7 +48,6 @@ test('X-Actor, of at most 64 characters, stands in the log line of the request',
   expect(lines).toMatchObject([{ organizationId: agency.id, actor, method: 'GET', status: 200 }]);
   const long = rejected(['header.x-actor', 'must have at most 64 characters']);
   expect(await actedBy(`${actor}x`)).toMatchObject(long);
-  await logged.app.close();
 });
 
 test('organizations are created with a name, read, and listed, oldest first', async () => {

@@ -181,20 +181,15 @@ test('a quote that waited for an erasure or a merge of its new customer is retur
       const { id: customerId } = await customer(agency, { firstName: 'Ana' });
       const { id: opportunityId } = await opportunity(agency, { customerId });
       const { id } = write === 'new' ? { id: randomUUID() } : await quote(agency);
-      let response = '';
-      await overlap(
+      const moved = { opportunityId, title: 'Cartagena', status: 'draft' as const };
+      const { put, update } = quoteRecord;
+      const response = await overlap(
         service,
         agency,
         (scope) => first(scope, customerId),
-        async (scope) => {
-          const moved = { opportunityId, title: 'Cartagena', status: 'draft' as const };
-          const { put, update } = quoteRecord;
-          response = String(
-            write === 'patch' ? await update(scope, id, moved) : (await put(scope, id, moved)).body,
-          );
-        },
+        async (scope) => (write === 'patch' ? update(scope, id, moved) : (await put(scope, id, moved)).body),
       );
-      expect(response).toBe(String(await quoteRecord.get(agency.scope, id)));
+      expect(String(response)).toBe(String(await quoteRecord.get(agency.scope, id)));
     }
 });
 

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { documentAt } from './support/documents.ts';
+import { ownLog } from './support/instance.ts';
 import { useService } from './support/service.ts';
 
-const lines: string[] = [];
-const service = await useService({ logTo: { write: (line) => lines.push(line) } });
+const { logger, lines } = ownLog<{ apiKeyId: string }>();
+const service = await useService({ logger });
 
 const [, chapter = ''] =
   /^## A customer reports a request\n([\s\S]*?)^## /m.exec(documentAt('docs/operating.md')) ?? [];
@@ -16,9 +17,9 @@ test('by docs/operating.md, the id of a request, or its time and the start of it
   const agency = await service.agency();
   const headers = { 'x-request-id': 'the-reported-request' };
   const created = await agency.post('/v1/catalog/products', { title: 'x' }, { headers });
-  const grep = (text: string) => lines.filter((line) => line.includes(text)).map((line) => JSON.parse(line));
+  const grep = (text: string) => lines.filter((line) => JSON.stringify(line).includes(text));
   await expect.poll(() => grep(byId.replace('REQUEST_ID', 'the-reported-request'))).toHaveLength(1);
-  const [line] = grep(byId.replace('REQUEST_ID', 'the-reported-request'));
+  const [line = { apiKeyId: '' }] = grep(byId.replace('REQUEST_ID', 'the-reported-request'));
   const [documented = ''] = all(/^\| `request`, level 30 \| (.*?) \|/gm);
   const fields = [...documented.matchAll(/`(\w+)`/g)].map(([, name]) => name);
   // Only the dashboard says who acts.

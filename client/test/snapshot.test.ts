@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/db/index.ts';
-import { buildDashboard } from '../../test/support/dashboard.ts';
+import { ownDashboard } from '../../test/support/dashboard.ts';
 import { UnsettledListError } from '../src/index.ts';
 import { useClient } from './start.ts';
 
@@ -55,7 +55,7 @@ describe('a snapshot during concurrent writes', () => {
   });
 
   test('misses no member of the team, where new rows come last', async () => {
-    const dashboard = await buildDashboard(service);
+    const dashboard = await ownDashboard(service);
     const ids = [newId(), newId(), newId(), newId(), newId()];
     const add = (id?: string) =>
       team.put(`/team-members/${id}`, { userId: id, name: 'Ana', email: 'a@example.com' });
@@ -70,7 +70,6 @@ describe('a snapshot during concurrent writes', () => {
     const team = dashboard.of(agency);
     for (const id of ids.slice(0, 4)) await add(id);
     const rows = await crm.team.snapshot({ limit: 2 });
-    await dashboard.app.close();
     expect(rows.map(({ id }) => id)).toEqual(ids.slice(1));
   });
 

@@ -4,9 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { putMessages } from '../../src/conversations/messages.repository.ts';
-import { parseJson } from '../../src/db/index.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { storageKey } from '../../src/files/storage.ts';
 import { readDocument } from '../../test/support/contract.ts';
@@ -153,7 +151,7 @@ describe('crm export --all', () => {
   test('writes everything that a read key can read, with counts and checksums, and nothing of another agency', async () => {
     const agency = await populatedAgency();
     const at = folder('complete');
-    const { key } = parseJson(await issueApiKey(agency.scope, { name: 'export', access: 'read' }));
+    const { key } = await agency.issueKey({ access: 'read' });
     const { code, stdout, stderr } = await crm(args(at), { url: origin, key });
     expect([code, stdout]).toEqual([0, '']);
     expect(stderr).toContain('sha256sum -c SHA256SUMS');
@@ -188,8 +186,7 @@ describe('crm export --all', () => {
   });
 
   test('rejects a folder with other files, and names the records that the key has no access to', async () => {
-    const { scope } = await service.agency();
-    const { key } = parseJson(await issueApiKey(scope, { name: 'site', resources: ['customers'] }));
+    const { key } = await (await service.agency()).issueKey({ resources: ['customers'] });
     const access = { url: origin, key };
     const stderr = expect.stringContaining('This key has no access to catalog, only to customers');
     expect(await crm(args(folder('partly')), access)).toMatchObject({ code: 1, stderr });

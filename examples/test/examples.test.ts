@@ -5,8 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
-import { issueApiKey } from '../../src/api-keys/repository.ts';
-import { parseJson } from '../../src/db/index.ts';
 import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
 import { newFolder } from '../../test/support/folder.ts';
 import { PROGRAM, startProcess } from '../../test/support/process.ts';
@@ -89,7 +87,7 @@ test('lead-form.ts creates a customer, and its response does not reveal which cu
 
 test('lead-form.ts works with a create key; a lead that was not saved is told to the visitor and the log', async () => {
   const agency = await service.agency();
-  const { key } = parseJson(await issueApiKey(agency.scope, { name: 'form', access: 'create' }));
+  const { key } = await agency.issueKey({ access: 'create' });
   const { send } = await startForm({ key });
   for (const token of ['first', 'second']) expect(await send({ ...LEAD, token })).toEqual(THANKS);
   const { data } = (await agency.get('/v1/customers')).body;

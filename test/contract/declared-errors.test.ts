@@ -1,9 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
-import { issueApiKey, rotateApiKey } from '../../src/api-keys/repository.ts';
-import type { ApiKeyCreate } from '../../src/api-keys/schema.ts';
+import { rotateApiKey } from '../../src/api-keys/repository.ts';
 import { type ErrorCode, errorCodes, Rejection, statusOf } from '../../src/contract/errors.ts';
-import { parseJson } from '../../src/db/index.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { closeOrganization } from '../../src/organizations/repository.ts';
 import { eraseCustomer } from '../../src/person/erase.ts';
@@ -25,7 +23,7 @@ import type { Reply } from '../support/service.ts';
 // Keys stay cached, so that a database that fails does so for the operation.
 const { service, dashboard } = await useDashboard(
   { logger: createLogger('silent') },
-  { keyClock: () => 0, logTo: { write: () => undefined } },
+  { keyClock: () => 0, logger: createLogger('silent') },
 );
 const agency = await service.agency();
 const world = { service, dashboard, agency };
@@ -43,9 +41,6 @@ type Change = {
 type Provocation = (send: (change?: Change) => Promise<Reply>, name: string) => Promise<Reply>;
 
 const unknownRecord: Provocation = (send) => send();
-
-const issue = async (settings: Omit<ApiKeyCreate, 'name'>): Promise<string> =>
-  parseJson(await issueApiKey(agency.scope, { name: 'narrow', ...settings })).key;
 
 /** A PUT or a restore of an archived record, or a PATCH of another one, that would have the unique value of a third. */
 const taken =
@@ -82,14 +77,14 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   UNAUTHORIZED: (send) => send({ headers: { authorization: '' } }),
   PAYLOAD_TOO_LARGE: (send) => send({ body: {}, headers: { 'content-length': `${4 * 1024 * 1024 + 1}` } }),
   RATE_LIMIT_EXCEEDED: async (send) => {
-    const key = await issue({ requestsPerMinute: 1 });
+    const { key } = await agency.issueKey({ requestsPerMinute: 1 });
     await send({ key });
     return send({ key });
   },
-  KEY_READ_ONLY: async (send) => send({ key: await issue({ access: 'read' }) }),
-  KEY_CREATE_ONLY: async (send) => send({ key: await issue({ access: 'create' }) }),
+  KEY_READ_ONLY: async (send) => send(await agency.issueKey({ access: 'read' })),
+  KEY_CREATE_ONLY: async (send) => send(await agency.issueKey({ access: 'create' })),
   KEY_RESOURCE_NOT_ALLOWED: async (send, name) =>
-    send({ key: await issue({ resources: [name.endsWith('/team') ? 'catalog' : 'team'] }) }),
+    send(await agency.issueKey({ resources: [name.endsWith('/team') ? 'catalog' : 'team'] })),
   INTERNAL_ERROR: failing(new TypeError('a mistake in the service')),
   SERVICE_UNAVAILABLE: failing(new Rejection('full')),
   ORGANIZATION_NOT_FOUND: (send) => send({ ids: { organizationId: randomUUID() } }),
@@ -128,7 +123,7 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   MESSAGE_NOT_FOUND: (send) => send({ ids: { conversationId: has.conversationId } }),
   QUOTE_NOT_PUBLISHED: async (send) => send({ ids: { quoteId: (await quote(agency)).id } }),
   API_KEY_INACTIVE: async (send) => {
-    const { id } = parseJson(await issueApiKey(agency.scope, { name: 'rotated' }));
+    const { id } = await agency.issueKey();
     await rotateApiKey(agency.scope, id, { overlapSeconds: 60 });
     return send({ ids: { apiKeyId: id }, body: { expiresAt: null } });
   },

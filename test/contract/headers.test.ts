@@ -1,7 +1,7 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { DOCUMENTED } from '../support/contract.ts';
-import { buildDashboard, useDashboard } from '../support/dashboard.ts';
+import { ownDashboard, useDashboard } from '../support/dashboard.ts';
 import { populate, requestOf, send } from '../support/operations.ts';
 import { routesOf } from '../support/router.ts';
 
@@ -31,8 +31,7 @@ const KINDS: Record<string, [status: number, caching?: string]> = {
 
 test('every other response has nosniff and a request id; a document may be cached by anybody, and is revalidated', async () => {
   const metrics = createMetrics(service.db);
-  const { app } = await buildDashboard(service, { health: { ready: async () => undefined, metrics } });
-  onTestFinished(() => app.close());
+  const { app } = await ownDashboard(service, { health: { ready: async () => undefined, metrics } });
   const routes = [...routesOf(service.app), ...routesOf(app)]
     .filter((route) => route.startsWith('GET ') && !/\/v1\/|guide\/\w/.test(route))
     .map((route) => route.slice('GET '.length).replace('{token}', ':token').replace('mcp/', 'mcp'));

@@ -4,7 +4,7 @@ import { createLogger } from '../../src/http/logging.ts';
 import { linkPages } from '../../src/http/pages.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { DOCUMENTED } from '../support/contract.ts';
-import { buildDashboard, TOKEN, useDashboard } from '../support/dashboard.ts';
+import { ownDashboard, TOKEN, useDashboard } from '../support/dashboard.ts';
 import { withoutTriggers } from '../support/databases.ts';
 import { TENANT_COLUMNS } from '../support/dataset.ts';
 import { ownApp } from '../support/instance.ts';
@@ -144,12 +144,11 @@ test('rel="next" begins with PUBLIC_URL if that is set, whatever host the reques
     const other = await ownApp(service, options);
     const { headers } = await other.inject({ url, headers: { 'x-api-key': agency.key, ...forwarded } });
     expect(headers.link).toBe(`<${origin}${url}&offset=1>; rel="next"`);
-    const { app: internal } = await buildDashboard(service, options);
+    const { app: internal } = await ownDashboard(service, options);
     const list = '/dashboard/v1/organizations?limit=1';
     const authorization = `Bearer ${TOKEN}`;
     const page = await internal.inject({ url: list, headers: { authorization, ...forwarded } });
     expect(page.headers.link).toBe(`<${origin}${list}&offset=1>; rel="next"`);
-    await internal.close();
   }
 });
 

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { generateKey } from '../../src/api-keys/api-key.ts';
 import { newId } from '../../src/db/index.ts';
-import { createLogger } from '../../src/http/logging.ts';
 import { TOKEN, useDashboard } from '../support/dashboard.ts';
+import { ownLog } from '../support/instance.ts';
 import { operationsBy, populate, run } from '../support/operations.ts';
 import { contact, web } from '../support/records.ts';
 import { startService } from '../support/service.ts';
@@ -11,79 +11,67 @@ import { hasWord, postgresLog } from '../support/words.ts';
 
 /** Nothing of a request is in the log: the tests cause every kind of log line, and search it for planted text. */
 
-const lines: string[] = [];
-const logTo = { write: (line: string) => lines.push(line) };
-const { service, dashboard } = await useDashboard(
-  { logger: createLogger('trace', logTo) },
-  { logTo, logLevel: 'trace' },
-);
+const { logger, lines } = ownLog('trace');
+const { service, dashboard } = await useDashboard({ logger }, { logger });
 
 const SECRET = 'planted-secret';
 
-function expectNoSecret(text: string, ...more: string[]): void {
-  const hasSecret = (line: string) => [SECRET, ...more].some((secret) => hasWord(line, secret));
-  expect(text.split('\n').filter(hasSecret)).toEqual([]);
+function expectNoSecret(entries: unknown[], ...more: string[]): void {
+  const hasSecret = (entry: unknown) =>
+    [SECRET, ...more].some((secret) => hasWord(JSON.stringify(entry), secret));
+  expect(entries.filter(hasSecret)).toEqual([]);
 }
-
-const logOf = async (work: () => Promise<unknown>) => {
-  lines.length = 0;
-  await work();
-  // The line of a request is written after its response.
-  await expect.poll(() => lines.length).toBeGreaterThan(0);
-  return { text: lines.join(''), entries: lines.map((line): Record<string, unknown> => JSON.parse(line)) };
-};
 
 test('the log has no key, token, contact, message or other part of a request to any operation, or to none', async () => {
   const agency = await service.agency();
   const world = { service, dashboard, agency };
   const { port } = await listen(service);
   const bogus = generateKey();
-  let token = '';
-  const { text, entries } = await logOf(async () => {
-    const has = await populate(world, SECRET);
-    const contacts = [contact('email', `${SECRET}@a.example`), contact('whatsapp', '+5215598765432')];
-    for (const _twice of [1, 2]) await agency.post('/v1/customers', { contacts });
-    for (const type of ['application/json', `text/${SECRET}`])
-      await agency.request('POST', '/v1/customers', {
-        headers: { 'content-type': type },
-        body: `{"${SECRET}`,
-      });
-    const headers = { cookie: SECRET, 'user-agent': SECRET, referer: SECRET };
-    for (const path of [
-      'team',
-      `customers?query=${SECRET}&${SECRET}=1`,
-      `customers?tag=${SECRET}&limit=${SECRET}`,
-    ])
-      for (const prefer of ['', 'handling=strict'])
-        await agency.get(`/v1/${path}`, { headers: { ...headers, prefer } });
-    for (const path of [`customers/${SECRET}`, `${SECRET}?${SECRET}`]) await agency.get(`/v1/${path}`);
-    for (const key of [bogus, SECRET]) await agency.get('/v1/team', { key });
-    await agency.get('/v1/team', { key: null, headers: { authorization: `Basic ${SECRET}` } });
+  lines.length = 0;
+  const has = await populate(world, SECRET);
+  const contacts = [contact('email', `${SECRET}@a.example`), contact('whatsapp', '+5215598765432')];
+  for (const _twice of [1, 2]) await agency.post('/v1/customers', { contacts });
+  for (const type of ['application/json', `text/${SECRET}`])
+    await agency.request('POST', '/v1/customers', {
+      headers: { 'content-type': type },
+      body: `{"${SECRET}`,
+    });
+  const headers = { cookie: SECRET, 'user-agent': SECRET, referer: SECRET };
+  for (const path of [
+    'team',
+    `customers?query=${SECRET}&${SECRET}=1`,
+    `customers?tag=${SECRET}&limit=${SECRET}`,
+  ])
+    for (const prefer of ['', 'handling=strict'])
+      await agency.get(`/v1/${path}`, { headers: { ...headers, prefer } });
+  for (const path of [`customers/${SECRET}`, `${SECRET}?${SECRET}`]) await agency.get(`/v1/${path}`);
+  for (const key of [bogus, SECRET]) await agency.get('/v1/team', { key });
+  await agency.get('/v1/team', { key: null, headers: { authorization: `Basic ${SECRET}` } });
 
-    const [{ url }] = (await agency.get(`/v1/quotes/${has.quoteId}/attachments`)).body.data;
-    token = new URL(url).pathname.split('/').at(-1) ?? '';
-    for (const sent of [token, `${token.slice(0, -6)}AAAAAA`]) await service.app.inject(`/files/${sent}`);
-    await service.app.inject({ url: `/files/${token}`, headers: { range: 'bytes=99999-' } });
+  const [{ url }] = (await agency.get(`/v1/quotes/${has.quoteId}/attachments`)).body.data;
+  const token = new URL(url).pathname.split('/').at(-1) ?? '';
+  for (const sent of [token, `${token.slice(0, -6)}AAAAAA`]) await service.app.inject(`/files/${sent}`);
+  await service.app.inject({ url: `/files/${token}`, headers: { range: 'bytes=99999-' } });
 
-    const over = (target: string, sent = {}) => exchange(port, requestBytes('GET', target, sent));
-    await over(`/v1/customers/${SECRET}%zz`);
-    await over('/v1/team', { Host: null, 'X-Secret': SECRET });
-    await over('/v1/team', { 'X-Long': SECRET.repeat(2_000) });
-    await exchange(port, `${SECRET}\r\n\r\n`, null);
-    for (const name of operationsBy('GET', 'POST', 'PUT', 'PATCH', 'DELETE')) await run(world, name, has);
-  });
+  const over = (target: string, sent = {}) => exchange(port, requestBytes('GET', target, sent));
+  await over(`/v1/customers/${SECRET}%zz`);
+  await over('/v1/team', { Host: null, 'X-Secret': SECRET });
+  await over('/v1/team', { 'X-Long': SECRET.repeat(2_000) });
+  await exchange(port, `${SECRET}\r\n\r\n`, null);
+  for (const name of operationsBy('GET', 'POST', 'PUT', 'PATCH', 'DELETE')) await run(world, name, has);
 
-  expect(entries.length).toBeGreaterThan(100);
-  for (const { requestId } of entries) expect(requestId).toMatch(/^[\w-]{8,64}$/);
-  const statuses = new Set(entries.map(({ status }) => status));
+  // The line of a request is written after its response.
+  await expect.poll(() => lines.length).toBeGreaterThan(100);
+  for (const { requestId } of lines) expect(requestId).toMatch(/^[\w-]{8,64}$/);
+  const statuses = new Set(lines.map(({ status }) => status));
   for (const status of [200, 201, 400, 401, 403, 404, 409]) expect(statuses).toContain(status);
-  expectNoSecret(text, TOKEN, agency.key.slice(11), bogus.slice(11), '5598765432', token.slice(0, 40));
+  expectNoSecret(lines, TOKEN, agency.key.slice(11), bogus.slice(11), '5598765432', token.slice(0, 40));
 });
 
 test('the logged errors of PostgreSQL have their SQLSTATE, and none of the data that PostgreSQL quotes', async () => {
-  const brokenLines: string[] = [];
-  const brokenLog = { write: (line: string) => brokenLines.push(line) };
-  const broken = await startService({ logTo: brokenLog, logLevel: 'trace' });
+  type Line = { level: number; err: { sqlState: string; cause?: { sqlState: string } } };
+  const { logger, lines } = ownLog<Line>('trace');
+  const broken = await startService({ logger });
   onTestFinished(broken.close);
   const agency = await broken.agency();
   await broken.query('alter table customers add constraint no_secrets check (summary not like $$planted%$$)');
@@ -97,16 +85,16 @@ test('the logged errors of PostgreSQL have their SQLSTATE, and none of the data 
   ];
   for (const { status, text } of responses) {
     expect(status).toBe(500);
-    expectNoSecret(text);
+    expectNoSecret([text]);
   }
-  const errors = brokenLines.map((line) => JSON.parse(line)).filter(({ level }) => level === 50);
+  const errors = lines.filter(({ level }) => level === 50);
   expect(errors.map(({ err }) => err.sqlState)).toEqual(['23514', '22P02', '22001']);
   const fields = ['message', 'sqlState', 'stack', 'statement', 'type', 'constraint'];
   for (const { err } of errors) expect(fields).toEqual(expect.arrayContaining(Object.keys(err)));
   const cause = await broken.query('select $1::integer', [SECRET]).catch((error: unknown) => error);
-  createLogger('error', brokenLog).error(new Error('An error with a cause.', { cause }));
-  expect(JSON.parse(brokenLines.at(-1) ?? '').err.cause.sqlState).toBe('22P02');
-  expectNoSecret(brokenLines.join(''), agency.key);
+  logger.error(new Error('An error with a cause.', { cause }));
+  expect(lines.at(-1)?.err.cause?.sqlState).toBe('22P02');
+  expectNoSecret(lines, agency.key);
 });
 
 // The path of the log is known only for the suite's own PostgreSQL.

@@ -9,7 +9,7 @@ import { readConfig } from '../../src/config.ts';
 import { createToken, readToken } from '../../src/files/links.ts';
 import { openFiles } from '../../src/files/open.ts';
 import { persistedSecret, readSecret, replaceSecret } from '../../src/files/secret.ts';
-import { buildDashboard, TOKEN } from '../support/dashboard.ts';
+import { ownDashboard, TOKEN } from '../support/dashboard.ts';
 import { newFolder } from '../support/folder.ts';
 import { quote } from '../support/records.ts';
 import { useService } from '../support/service.ts';
@@ -113,8 +113,7 @@ test('a token is valid with the secret that signed it alone, and is compared in 
   expect(read).toEqual([{ ...file, expiresAt: 5 }, undefined]);
   expect(createToken('one', file, 5)).toMatch(/\.[\w-]{43}$/);
   expect(compare).toHaveBeenCalledTimes(2);
-  const dashboard = await buildDashboard(service);
+  const dashboard = await ownDashboard(service);
   for (const token of [TOKEN, 'x']) await dashboard.request('GET', '/organizations', { token });
-  await dashboard.app.close();
   expect(compare).toHaveBeenCalledTimes(4);
 });

@@ -6,7 +6,7 @@ import { type HealthOptions, healthRoutes } from '../../src/http/health.ts';
 import { memoryLimiter } from '../../src/http/limiter.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { createHttpServer } from '../../src/http/server.ts';
-import { buildDashboard } from '../support/dashboard.ts';
+import { ownDashboard } from '../support/dashboard.ts';
 import { administer, ownDatabase } from '../support/databases.ts';
 import { newFolder } from '../support/folder.ts';
 import { ownApp, ownLog } from '../support/instance.ts';
@@ -126,8 +126,7 @@ test('GET /metrics counts the requests of this process by route and status, with
     ['DELETE', '/planted-path?planted=query'],
   ] as const)
     await app.inject({ method, url, headers });
-  const dashboard = await buildDashboard(service, { health: { ready: async () => undefined, metrics } });
-  onTestFinished(() => dashboard.app.close());
+  const dashboard = await ownDashboard(service, { health: { ready: async () => undefined, metrics } });
   await dashboard.get('/organizations');
   const lines = (await dashboard.app.inject('/metrics')).body.split('\n');
   expect(lines.filter((line) => line.startsWith('http_requests_total{')).sort()).toEqual([

@@ -1,7 +1,5 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { issueApiKey } from '../../src/api-keys/repository.ts';
-import { parseJson } from '../../src/db/index.ts';
 import { memoryLimiter, redisLimiter } from '../../src/http/limiter.ts';
 import { ownApp } from '../support/instance.ts';
 import { type Agency, clientOf, type Reply, useService } from '../support/service.ts';
@@ -23,8 +21,8 @@ function expectRemaining(response: Reply, limit: number, remaining: number): voi
   });
 }
 
-const issueKey = async ({ scope }: Agency, requestsPerMinute: number | null) =>
-  service.client(parseJson(await issueApiKey(scope, { name: 'x', requestsPerMinute })).key);
+const withLimit = async ({ issueKey }: Agency, requestsPerMinute: number | null) =>
+  service.client((await issueKey({ requestsPerMinute })).key);
 
 test('every response says how many requests remain; beyond the limit it is 429 before validation, and nothing is written', async () => {
   const agency = await service.agency();
@@ -58,12 +56,12 @@ test('every response says how many requests remain; beyond the limit it is 429 b
 test('each key has its own limit, or else the default; 0 means no limit and no headers', async () => {
   const agency = await service.agency();
   expectRemaining(await agency.get('/v1/team'), LIMIT, 4);
-  expectRemaining(await (await issueKey(agency, null)).get('/v1/team'), LIMIT, 4);
-  expectRemaining(await (await issueKey(agency, 1_000_000)).get('/v1/team'), 1_000_000, 999_999);
-  const low = await issueKey(agency, 1);
+  expectRemaining(await (await withLimit(agency, null)).get('/v1/team'), LIMIT, 4);
+  expectRemaining(await (await withLimit(agency, 1_000_000)).get('/v1/team'), 1_000_000, 999_999);
+  const low = await withLimit(agency, 1);
   expectRemaining(await low.get('/v1/team'), 1, 0);
   expect((await low.get('/v1/team')).status).toBe(429);
-  const unlimited = await issueKey(agency, 0);
+  const unlimited = await withLimit(agency, 0);
   for (let request = 0; request < 3 * LIMIT; request += 1) {
     const response = await unlimited.get('/v1/team');
     expect([response.status, limitHeaders(response)]).toEqual([200, {}]);
@@ -97,7 +95,7 @@ test.each([
 
 test('after the clock was set back by an hour, Retry-After is still within the window', async () => {
   const agency = await service.agency();
-  const client = await issueKey(agency, 1);
+  const client = await withLimit(agency, 1);
   await client.get('/v1/team');
   const set = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
   onTestFinished(() => set.mockRestore());

@@ -2,27 +2,24 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { hashKey } from '../../src/api-keys/api-key.ts';
 import { accessError } from '../../src/api-keys/authentication.ts';
-import { findKey, issueApiKey } from '../../src/api-keys/repository.ts';
+import { findKey } from '../../src/api-keys/repository.ts';
 import type { ApiKeyCreate } from '../../src/api-keys/schema.ts';
 import { resourceNames } from '../../src/contract/resources.ts';
-import { parseJson } from '../../src/db/index.ts';
 import { operationsOf, PUBLIC } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import { failed } from '../support/faults.ts';
 import { contact, conversation, customer, product, web } from '../support/records.ts';
-import type { Agency } from '../support/service.ts';
 
 const { service, dashboard } = await useDashboard({}, { requestsPerMinute: 1_000 });
 const operations = operationsOf(PUBLIC);
 
-type Settings = Omit<ApiKeyCreate, 'name'>;
-
-const issue = async ({ scope }: Agency, settings: Settings) =>
-  parseJson(await issueApiKey(scope, { name: 'n', ...settings }));
-
 const belongsTo = (resource: string, path: string) => path.startsWith(`/v1/${resource}`);
 
-const LIMITED: [settings: Settings, code: string, isAllowed: (method: string, path: string) => boolean][] = [
+const LIMITED: [
+  settings: Partial<ApiKeyCreate>,
+  code: string,
+  isAllowed: (method: string, path: string) => boolean,
+][] = [
   [{ access: 'read' }, 'KEY_READ_ONLY', (method) => method === 'GET'],
   [{ access: 'create' }, 'KEY_CREATE_ONLY', (method) => method === 'POST'],
   ...resourceNames.map((resource): (typeof LIMITED)[number] => [
@@ -40,7 +37,7 @@ test.each(LIMITED)(
       customerId: (await customer(agency)).id,
       productId: (await product(agency)).id,
     };
-    const { key } = await issue(agency, settings);
+    const { key } = await agency.issueKey(settings);
     const before = await dashboard.stored(agency);
     for (const { method, path } of operations) {
       expect(
@@ -85,7 +82,7 @@ test('a key that only creates learns nothing that others wrote about the person,
   const agency = await service.agency();
   const sent = [contact('whatsapp', '+51987654321')];
   await conversation(agency, { contact: '+51987654321', contactName: 'Ana' });
-  const { key } = await issue(agency, { access: 'create' });
+  const { key } = await agency.issueKey({ access: 'create' });
   const create = (options: object, idempotencyKey = 'lead 1') =>
     agency.post(
       '/v1/customers',

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { generateKey, hashKey } from '../../src/api-keys/api-key.ts';
 import { openKeyCache } from '../../src/api-keys/cache.ts';
-import { findKey, issueApiKey, revokeApiKey, saveKeyUsage } from '../../src/api-keys/repository.ts';
-import { parseJson, type Queries } from '../../src/db/index.ts';
+import { findKey, revokeApiKey, saveKeyUsage } from '../../src/api-keys/repository.ts';
+import type { Queries } from '../../src/db/index.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import { type Service, type ServiceOptions, startService, useService } from '../support/service.ts';
 
@@ -47,8 +47,8 @@ const statusAt = async ({ client }: Service, key: string): Promise<number> =>
 
 /** A key of a new agency. */
 async function issueKey() {
-  const { scope } = await service.agency();
-  const { id, key } = parseJson(await issueApiKey(scope, { name: 'another' }));
+  const { scope, issueKey } = await service.agency();
+  const { id, key } = await issueKey();
   return { id, key, revoke: () => revokeApiKey(scope, id) };
 }
 

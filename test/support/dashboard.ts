@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { afterAll } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import { buildDashboardApp, type DashboardOptions } from '../../src/dashboard-app.ts';
 import { ownLinks } from '../../src/files/links.ts';
 import { contractOf, INTERNAL } from './contract.ts';
@@ -34,7 +34,7 @@ const callerOf = (app: FastifyInstance, prefix: string): Caller =>
     ask(app, hold, { ...sent, method, url: prefix + path, secret: token }),
   );
 
-export async function buildDashboard(service: Service, options: Partial<DashboardOptions> = {}) {
+async function buildDashboard(service: Service, options: Partial<DashboardOptions> = {}) {
   const app = await buildDashboardApp({
     db: service.db,
     token: TOKEN,
@@ -56,6 +56,13 @@ export async function buildDashboard(service: Service, options: Partial<Dashboar
       return Object.fromEntries(TENANT_TABLES.map((table) => [table, rowsOf(table)]));
     },
   };
+}
+
+/** A dashboard API of its own for one test, with which it closes. */
+export async function ownDashboard(...args: Parameters<typeof buildDashboard>): Promise<Dashboard> {
+  const dashboard = await buildDashboard(...args);
+  onTestFinished(() => dashboard.app.close());
+  return dashboard;
 }
 
 /** A service for the tests of one file, with its dashboard API. */

@@ -7,8 +7,13 @@ import type { Agency, Service } from './service.ts';
 
 type Work = (scope: OrganizationScope) => Promise<unknown>;
 
-/** The first is not committed before the second waits for it, or is done. */
-export async function overlap({ ownerUrl }: Service, { scope }: Agency, first: Work, second: Work) {
+/** The first is not committed before the second waits for it, or is done. Returns what the second returns. */
+export async function overlap<Result>(
+  { ownerUrl }: Service,
+  { scope }: Agency,
+  first: Work,
+  second: (scope: OrganizationScope) => Promise<Result>,
+): Promise<Result> {
   let isDone = false;
   // In an array: a promise that a promise returns would be awaited.
   const [running] = await inTransaction(scope, async (transaction) => {
@@ -19,7 +24,7 @@ export async function overlap({ ownerUrl }: Service, { scope }: Agency, first: W
     await expect.poll(async () => isDone || (await countAtWork(ownerUrl, 'Lock')) > 0).toBe(true);
     return [running];
   });
-  await running;
+  return running;
 }
 
 /** Runs `act` before the first statement with this name; `ran` has the names of all statements. */

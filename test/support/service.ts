@@ -4,6 +4,7 @@ import pg from 'pg';
 import { afterAll, expect, inject, vi } from 'vitest';
 import { type KeyCache, openKeyCache } from '../../src/api-keys/cache.ts';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
+import type { ApiKeyCreate } from '../../src/api-keys/schema.ts';
 import { type AppOptions, buildApp } from '../../src/app.ts';
 import {
   type Database,
@@ -54,14 +55,18 @@ export type Calls<Options extends object> = ReturnType<typeof callsOf<Options>>;
 /** Calls /v1 with a key; every response is compared with the OpenAPI document. */
 export type Client = { key: string } & Calls<{ key?: string | null }>;
 
-export type Agency = Client & { id: string; scope: OrganizationScope };
+export type Agency = Client & {
+  id: string;
+  scope: OrganizationScope;
+  /** Issues another key, with these settings. */
+  issueKey: (settings?: Partial<ApiKeyCreate>) => Promise<{ id: string; key: string }>;
+};
 
 export type ServiceOptions = {
   mcp?: 'off' | 'read' | 'write';
   requestsPerMinute?: number;
-  /** Where log lines go; silent without it. */
-  logTo?: { write: (line: string) => void };
-  logLevel?: string;
+  /** Without it, only errors are logged. */
+  logger?: AppOptions['logger'];
   /** Another service, whose database this one shares. */
   beside?: { url: string; ownerUrl: string };
   keyClock?: () => number;
@@ -117,7 +122,7 @@ export async function startService(options: ServiceOptions = {}) {
     ? { url: options.beside.url, ownerUrl: options.beside.ownerUrl, drop: async () => undefined }
     : await createTestDatabase(inject('serverUrl'));
   const dataDir = await newFolder();
-  const logger = options.logTo ? createLogger(options.logLevel ?? 'info', options.logTo) : errorsLogger();
+  const { logger = errorsLogger() } = options;
   const db = openDatabase({
     url: pooled(database.url, inject('poolerUrl')),
     poolSize: 10,
@@ -151,8 +156,9 @@ export async function startService(options: ServiceOptions = {}) {
     agency: async (name = 'Agency'): Promise<Agency> => {
       const { id } = await createOrganization(db, name);
       const scope = scopeTo(db, id);
-      const { key } = parseJson(await issueApiKey(scope, { name: 'test' }));
-      return { ...client(key), id, scope };
+      const issueKey = async (settings: Partial<ApiKeyCreate> = {}) =>
+        parseJson(await issueApiKey(scope, { name: 'test', ...settings }));
+      return { ...client((await issueKey()).key), id, scope, issueKey };
     },
     /** Runs SQL as the owner of the schema; with a name, a statement that is planned only once. */
     query: async <Row extends pg.QueryResultRow>(
