@@ -2,14 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
 import { declaredCodes, operationOf } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
-import { withoutTriggers } from '../support/databases.ts';
-import { TENANT_COLUMNS } from '../support/dataset.ts';
 import {
-  BELOW,
-  below,
-  CONTACT,
   type Has,
-  LISTS,
   OPERATIONS,
   operationsBy,
   pathOf,
@@ -19,8 +13,6 @@ import {
   send,
   type World,
 } from '../support/operations.ts';
-import { conversation, customer, type Fields, opportunity, web } from '../support/records.ts';
-import type { Agency } from '../support/service.ts';
 
 /** Every operation with ids of another organization and of archived records. */
 
@@ -92,102 +84,4 @@ describe("another organization's record, or an archived one, is not found, as if
       else expect([status, body.error.code], id).toEqual([404, unknown?.body.error.code]);
     }
   });
-});
-
-const ERASE = `POST ${BELOW}/customers/{customerId}/erase`;
-
-/** Gives records the ids of records of another organization, as only a restored dump of another installation could. */
-const changeIds = (agency: Agency, ids: readonly (readonly [from: string, to: string])[]) =>
-  withoutTriggers(service.ownerUrl, async (client) => {
-    for (const { table, column } of TENANT_COLUMNS.filter(({ type }) => type === 'uuid'))
-      for (const [from, to] of ids)
-        await client.query(
-          `update ${table} set ${column} = $3 where organization_id = $1 and ${column} = $2`,
-          [agency.id, from, to],
-        );
-  });
-
-test('no operation returns or changes anything of another organization whose records have the same ids', async () => {
-  const [other, own] = [await newWorld('twinb9'), await newWorld()];
-  const has = await populate(other, 'twinb9', 1);
-  const made = await populate(own, 'twina9');
-  const { word: _, organizationId, stageKey, contactId, token, providerMessageId, ...ids } = has;
-  const names = Object.keys(ids) as (keyof typeof ids)[];
-  const isOfRecords = (name: string) => !/(organizations|\{organizationId\}|reopen)$/.test(name);
-  const reads = operationsBy('GET').filter(isOfRecords);
-  async function readAll(ids: Has) {
-    const responses = await Promise.all(reads.map((name) => run(own, name, ids)));
-    return responses.map(({ text }) => text.replace(/"(url|lastUsedAt|exportedAt)":("[^"]*"|null)/g, ''));
-  }
-  const alone = (await readAll(made)).map((text) =>
-    names.reduce((changed, name) => changed.replaceAll(made[name], has[name]), text),
-  );
-  await changeIds(
-    own.agency,
-    names.map((name) => [made[name], has[name]]),
-  );
-  const same = { ...made, ...ids, providerMessageId };
-  expect(await readAll(same)).toEqual(alone);
-  for (const path of Object.keys(LISTS).map(pathOf)) {
-    const { status, text } = await own.agency.get(`${path}?createdSince=2020-01-01T00:00:00Z`);
-    expect([status, text.includes('twina9'), text.includes('twinb9')], path).toEqual([200, true, false]);
-  }
-  // The documents name a record before its parts, which have to be deleted first.
-  const writes = [...operationsBy('POST', 'PATCH', 'PUT'), ...operationsBy('DELETE').reverse()].filter(
-    (name) => isOfRecords(name) && !name.endsWith('/restore'),
-  );
-  const { customerId, twinCustomerId: twin } = has;
-  const [ofPerson, unlinked, found] = [randomUUID(), randomUUID(), randomUUID()];
-  const thread = ({ agency }: World, id: string, fields: Fields) =>
-    conversation(agency, { channel: 'web', contact: 'nobody', customerId: null, ...fields }, id);
-  for (const each of [other, own]) {
-    await opportunity(each.agency, { customerId: twin });
-    await thread(each, randomUUID(), { customerId: twin });
-  }
-  // The twin is merged and erased there. Its threads, and customers with other ids, have the contacts of the person here.
-  const contacts = [web('twina9')];
-  const [into, archived] = [await customer(other.agency), await customer(other.agency, { contacts })];
-  await other.agency.delete(`/v1/customers/${archived.id}`);
-  await customer(other.agency, { contacts });
-  await dashboard.of(other.agency).post(`/customers/${into.id}/merge`, { from: twin });
-  expect((await run(other, ERASE, has, { customerId: twin })).status).toBe(200);
-  await thread(other, ofPerson, { customerId });
-  await thread(other, unlinked, { channel: 'whatsapp', contact: CONTACT.identifierValue });
-  const others = await dashboard.stored(other.agency);
-  async function check(name: string, idsOfIt: Partial<Has> = {}) {
-    const { status, text } = await run(own, name, same, idsOfIt);
-    if (!reads.includes(name)) expect(status, name).toBeLessThan(300);
-    expect(text, name).not.toContain('twinb9');
-  }
-  for (const name of [...reads, ...writes, ...reads]) {
-    await check(name);
-    const restore = `POST ${below(pathOf(name))}/restore`;
-    if (name.startsWith('DELETE') && restore in OPERATIONS) await check(restore, same);
-  }
-  const { agency } = own;
-  expect((await agency.get('/v1/customers?contact=twina9')).body.data).toMatchObject([{ id: customerId }]);
-  expect((await agency.get(`/v1/quotes?customerId=${twin}`)).status).toBe(200);
-  expect((await agency.get(`/v1/customers/${twin}`)).text).toContain(customerId);
-  const next = await conversation(agency, { rotatedFrom: same.conversationId });
-  expect(JSON.stringify(next)).not.toContain('twinb9');
-  const details = [{ path: 'body.contacts[0]', customerId }];
-  expect((await agency.post('/v1/customers', { contacts })).body.error.details).toEqual(details);
-  for (const id of [ofPerson, unlinked]) await thread(own, id, {});
-  for (const query of [`customerId=${customerId}`, `contact=${CONTACT.identifierValue}`, 'query=12345670']) {
-    const { text } = await agency.get(`/v1/conversations?${query}`);
-    for (const id of [ofPerson, unlinked]) expect(text, query).not.toContain(id);
-  }
-  await thread(own, found, { contact: 'twina9' });
-  const erased = { contacts: 3 };
-  expect((await run(own, ERASE, same, { customerId: twin })).body).toMatchObject({
-    erased,
-    sameContacts: [],
-  });
-  const rows = (await dashboard.stored(agency)).conversations as Fields[];
-  expect([ofPerson, unlinked, found].map((id) => rows.find((row) => row.id === id)?.contact)).toEqual([
-    'nobody',
-    'nobody',
-    '',
-  ]);
-  expect(await dashboard.stored(other.agency)).toEqual(others);
 });

@@ -1,4 +1,3 @@
-import { issueApiKey } from '../../src/api-keys/repository.ts';
 import {
   archiveCatalogProduct,
   listCatalogProductRecords,
@@ -6,7 +5,7 @@ import {
 } from '../../src/catalog/repository.ts';
 import { listConversationRecords, listConversations } from '../../src/conversations/repository.ts';
 import { archiveCustomer, listCustomerRecords, listCustomers } from '../../src/customers/repository.ts';
-import { newId, type OrganizationScope, parseJson, type Resource } from '../../src/db/index.ts';
+import { newId, type OrganizationScope, type Resource } from '../../src/db/index.ts';
 import * as schema from '../../src/db/tables/index.ts';
 import { listOpportunities, opportunityRecord } from '../../src/opportunities/repository.ts';
 import { eraseCustomer } from '../../src/person/erase.ts';
@@ -51,7 +50,7 @@ export const pathOf = (name: string): string => name.slice(name.indexOf(' ') + 1
 export type World = { service: Service; dashboard: Dashboard; agency: Agency };
 
 /** The contact of the customer of every populated organization. */
-export const CONTACT = contact('whatsapp', '+525512345670');
+const CONTACT = contact('whatsapp', '+525512345670');
 
 const minute = (count: number): string => new Date(Date.UTC(2026, 9, 1, 0, count)).toISOString();
 
@@ -118,7 +117,7 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
   const fileName = `${index} ${word}.pdf`;
   const content = Buffer.from(`Oferta ${index} ${word}`);
   const file = await attachment(agency, service.storage, offer.id, { fileName, content });
-  const { id: apiKeyId } = parseJson(await issueApiKey(agency.scope, { name: `${index} ${word}` }));
+  const { id: apiKeyId } = await agency.issueKey({ name: `${index} ${word}` });
   return {
     word,
     organizationId: agency.id,
@@ -167,7 +166,7 @@ const outbound = ({ word, providerMessageId }: Has) => ({
 const operationAt = (method: string, path: string): string | undefined =>
   DOCUMENTED.find(({ name }) => name.replace(/\/\{\w+\}$/, '') === `${method} ${path}`)?.name;
 
-export const below = (path: string): string => path.replace(/^\/v1/, BELOW);
+const below = (path: string): string => path.replace(/^\/v1/, BELOW);
 
 /** The path of the operation without the id of a record at its end. */
 const recordsOf = (name: string): string => pathOf(name).replace(/\/\{\w+\}$/, '');
