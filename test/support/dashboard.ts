@@ -34,7 +34,7 @@ const callerOf = (app: FastifyInstance, prefix: string): Caller =>
     ask(app, hold, { ...sent, method, url: prefix + path, secret: token }),
   );
 
-async function buildDashboard(service: Service, options: Partial<DashboardOptions> = {}) {
+export async function buildDashboard(service: Service, options: Partial<DashboardOptions> = {}) {
   const app = await buildDashboardApp({
     db: service.db,
     token: TOKEN,

@@ -126,7 +126,6 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
     customerId,
     leavingCustomerId: archivedCustomer.id,
     twinCustomerId: twin.id,
-    contactId: ana.contacts[0].id,
     pipelineStageId: column.id,
     stageKey,
     teamMemberId: seller.id,
