@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   productRecordStatements,
   productStatements,
@@ -24,7 +23,6 @@ import {
   product,
   quote,
   stage,
-  web,
 } from '../support/records.ts';
 import type { Agency, Reply } from '../support/service.ts';
 
@@ -36,62 +34,9 @@ const ANY = { headers: { 'if-match': '*' } };
 const phoneOf = (round: number): string => `+5255${10_000_000 + round}`;
 const whatsapp = (round: number) => contact('whatsapp', phoneOf(round));
 
-const act = (agency: Agency, { id }: { id: string }, action: 'erase' | 'merge', body?: object) =>
-  dashboard.of(agency).post(`/customers/${id}/${action}`, body);
 const patch = (agency: Agency, { id }: { id: string }, ...contacts: object[]) =>
   agency.patch(`/v1/customers/${id}`, { contacts });
 const create = (agency: Agency, ...contacts: object[]) => agency.post('/v1/customers', { contacts });
-
-test('two conversations that swap their contacts with If-Match, and two customers, beside a customer with both, cause no deadlock', async () => {
-  const agency = await service.agency();
-  const call = dashboard.of(agency);
-  const swap = async (round: number) => {
-    const [one, other] = ['a', 'b'].map((each) => ({ channel: 'web', contact: `${each} ${round}` }));
-    const [first, second] = [await conversation(agency, one), await conversation(agency, other)];
-    const put = async ({ id }: { id: string }, chat: object) => {
-      const { etag } = (await call.get(`/conversations/${id}`)).headers;
-      return () => call.put(`/conversations/${id}`, chat, { headers: { 'if-match': String(etag) } });
-    };
-    const writes = [await put(first, other ?? {}), await put(second, one ?? {})];
-    const [c, d] = [web(`c ${round}`), web(`d ${round}`)];
-    const [ana, eva] = [await customer(agency, { contacts: [c] }), await customer(agency, { contacts: [d] })];
-    const swapped = [patch(agency, ana, d), patch(agency, eva, c)];
-    const replies = await Promise.all([
-      ...writes.map((write) => write()),
-      create(agency, web(`a ${round}`), web(`b ${round}`)),
-    ]);
-    // The customer may get a conversation before its PUT.
-    for (const { status, text } of replies) expect([200, 201, 412], text).toContain(status);
-    for (const { status, text } of await Promise.all(swapped)) expect([200, 409], text).toContain(status);
-  };
-  await Promise.all(Array.from({ length: 8 }, (_, round) => swap(round)));
-  expect(await findAllDrift(service, agency)).toEqual([]);
-});
-
-test('merges and erasures beside PUTs that move quotes between opportunities, and beside quotes that are created, end without a deadlock', async () => {
-  const agency = await service.agency();
-  const call = dashboard.of(agency);
-  for (let round = 0; round < 3; round += 1) {
-    const [ana, eva] = [await customer(agency), await customer(agency)];
-    const leads = await Promise.all([ana, ana, eva].map(({ id }) => opportunity(agency, { customerId: id })));
-    const offers = await Promise.all(leads.map(({ id }) => quote(agency, { opportunityId: id })));
-    const body = { title: 'Oaxaca', status: 'draft' };
-    const replies = await Promise.all([
-      ...offers.flatMap(({ id }) =>
-        leads.flatMap(({ id: opportunityId }) => [
-          call.put(`/quotes/${id}`, { ...body, opportunityId }),
-          call.patch(`/quotes/${id}`, { opportunityId }),
-          call.put(`/quotes/${randomUUID()}`, { ...body, opportunityId }),
-        ]),
-      ),
-      act(agency, eva, 'merge', { from: ana.id }),
-      call.patch(`/opportunities/${leads[2]?.id}`, { customerId: ana.id }),
-      act(agency, eva, 'erase'),
-    ]);
-    for (const { status, text } of replies) expect([200, 201, 400, 404], text).toContain(status);
-  }
-  expect(await findAllDrift(service, agency)).toEqual([]);
-});
 
 const heldContacts = async ({ id }: Agency): Promise<number> => {
   const text = `select from pg_locks where locktype = 'advisory' and granted and classid = hashtext($1)::oid`;
@@ -384,10 +329,3 @@ test.each([
     ]);
   },
 );
-
-afterAll(async () => {
-  // A connection reports its deadlocks within a second.
-  await pause(1_200);
-  const deadlocks = 'select deadlocks::int from pg_stat_database where datname = current_database()';
-  expect(await service.query(deadlocks)).toEqual([{ deadlocks: 0 }]);
-});
