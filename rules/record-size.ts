@@ -27,10 +27,10 @@ function largestOf(sent: object): [name: string, value: unknown] {
   return [largest?.name ?? '', largest?.value];
 }
 
-/** The largest field of a request; of an import, the largest content. */
-export function largestField(sent: object): string {
+/** The path of the largest field of a body; of an import, of the largest content. A restore has no body. */
+export function largestPath(sent: object): string {
   const [name, value] = largestOf(sent);
-  if (name !== 'data') return name;
+  if (name !== 'data') return name ? `body.${name}` : 'body';
   const contents = (value as { content?: unknown }[]).map(({ content }) => content);
-  return `data[${largestOf(contents)[0]}].content`;
+  return `body.data[${largestOf(contents)[0]}].content`;
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import pg from 'pg';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import { OutcomeUnknown } from '../src/contract/errors.ts';
 import { databaseNow, type Queries } from '../src/db/index.ts';
 import { createToken, readToken } from '../src/files/links.ts';
 import { storageKey } from '../src/files/storage.ts';
@@ -197,6 +198,12 @@ describe('between the file and its row', () => {
     ['cannot tell the time, neither file nor row is stored', 'clock.now', new Error('terminated'), 0],
     ['rejects the row, the file is removed', 'transaction', deadlock, 0],
     ['may have stored the row, the file stays', 'transaction', new Error('terminated'), 1],
+    [
+      'cannot be read behind the row, the file stays',
+      'transaction',
+      new OutcomeUnknown(new Error('terminated')),
+      1,
+    ],
   ])('if the database %s', async (_name, failed, error, count) => {
     const { upload, rows, files } = await emptyQuote();
     const fail = () => Promise.reject(error);

@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { contactKey, identifierRule } from '../../rules/contact-key.ts';
-import { jsonBytes, largestField, MAX_BYTES, sizeRule } from '../../rules/record-size.ts';
+import { jsonBytes, largestPath, MAX_BYTES, sizeRule } from '../../rules/record-size.ts';
 import { textRule } from '../../rules/text.ts';
 import { type Body, type Contact, RowError } from './columns.ts';
 import { IMPORTED, type Importable, schemas } from './document.ts';
@@ -100,7 +100,7 @@ export function checker(
     checkSchema(IMPORTED[resource][isUpdate ? 'updated' : 'created'], body);
     const kind = resource === 'products' ? 'product' : 'customer';
     if (jsonBytes(body) > MAX_BYTES[kind])
-      throw new RowError(`is too long. ${sizeRule(kind)}`, { path: `body.${largestField(body)}` });
+      throw new RowError(`is too long. ${sizeRule(kind)}`, { path: largestPath(body) });
     if (kind === 'product') return;
     const keys = ((body.contacts ?? []) as Contact[]).map(keyOf);
     for (const [index, key] of keys.entries()) {

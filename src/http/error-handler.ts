@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { largestField } from '../../rules/record-size.ts';
+import { largestPath } from '../../rules/record-size.ts';
 import {
   ApiError,
   errorBody,
@@ -40,8 +40,7 @@ function toApiError(error: FastifyError | Error, request: FastifyRequest): ApiEr
       : error;
   if (error instanceof ValidationError)
     return validationFailed([...fieldErrorsOf(error, request), ...request.strictErrors]);
-  if (isTooLarge(error))
-    return invalid(`body.${largestField(Object(request.body))}`, `is too long: ${error.message}`);
+  if (isTooLarge(error)) return invalid(largestPath(Object(request.body)), `is too long: ${error.message}`);
   // Checked first: an aborted body has the error code of a broken connection.
   if (request.raw.errored === error)
     return new ApiError('VALIDATION_FAILED', 'The request ended before its body was complete.', {

@@ -69,6 +69,12 @@ test.each(['product', 'customer'] as const)(
       expect((await agency.delete(`${path}/${full.id}`)).status).toBe(200);
       const restore = `${path.replace('/v1', '')}/${full.id}/restore`;
       expect((await dashboard.of(agency).post(restore)).body).toMatchObject({ id: full.id });
+      // Without a body, the error names it all.
+      for (const { identifierValue: contact } of full.contacts ?? []) {
+        await agency.delete(`${path}/${full.id}`);
+        await conversation(agency, { channel: 'web', contact, contactName: 'a longer name' });
+        expect(await dashboard.of(agency).post(restore)).toMatchObject(tooLarge(most, /^body$/));
+      }
       const { status, text, body } = await agency.post(path, sent(fill(character, room - TOLERANCE)));
       expect([status, Buffer.byteLength(text)]).toEqual([201, most - TOLERANCE]);
       const url = `${path}/${body.id}`;

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { ApiError } from '../../contract/errors.ts';
+import { ApiError, OutcomeUnknown } from '../../contract/errors.ts';
 import { LostRace } from './scope.ts';
 
 /** PostgreSQL's five-character error code; undefined if PostgreSQL did not report the error. */
@@ -56,7 +56,7 @@ export function isSafeToRepeat(error: unknown): boolean {
 
 /** True if the error proves that nothing was written. A broken connection proves nothing. */
 export const isCertainlyUndone = (error: unknown): boolean =>
-  error instanceof ApiError ||
+  (error instanceof ApiError && !(error instanceof OutcomeUnknown)) ||
   error instanceof DatabaseTimeout ||
   (sqlState(error) !== undefined && !isTransient(error));
 
