@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createCustomer, customerStatements } from '../src/customers/repository.ts';
 import type { OrganizationScope } from '../src/db/index.ts';
 import { findDrift } from './support/drift.ts';
@@ -61,79 +61,57 @@ test('the story of a customer: create, read, change, list, archive', async () =>
   expect(await agency.post('/v1/customers', sameContact)).toMatchObject({ status: 201 });
 });
 
-describe('POST /v1/customers', () => {
-  test('the same contact twice in one body is a validation error at the second, however it is written', async () => {
-    const agency = await service.agency();
-    const contacts = [contact('whatsapp', '+5215512345678'), web('a')];
-    const again = [contact('whatsapp', '52 55 1234 5678'), web('a')];
-    const error = rejected(
-      ['body.contacts[2]', 'is the same contact as contacts[0]'],
-      ['body.contacts[3]', 'is the same contact as contacts[1]'],
-    );
-    const response = await agency.post('/v1/customers', { contacts: [...contacts, ...again] });
-    expect(response).toMatchObject(error);
-  });
-
-  test('of simultaneous creates with the same contacts, in whatever order and spelling, one succeeds and the others name it', async () => {
-    const agency = await service.agency();
-    const visitors = Array.from({ length: 20 }, (_, index) => web(`visitor ${index}`));
-    for (let round = 0; round < 10; round += 1) {
-      const [first = [], second = []] = ['+52155', '+5255'].map((prefix) => [
-        ...visitors.map(({ identifierValue }) => web(`${identifierValue}, round ${round}`)),
-        contact('whatsapp', `${prefix}${12_345_600 + round}`),
-      ]);
-      const orders = [first, second, first.toReversed(), second.toReversed()];
-      const responses = await Promise.all(
-        [...orders, ...orders].map((contacts) => agency.post('/v1/customers', { contacts })),
-      );
-      const [created, ...conflicts] = responses.toSorted((a, b) => a.status - b.status);
-      expect(created?.status).toBe(201);
-      const details = first.map((_, index) => ({
-        path: `body.contacts[${index}]`,
-        customerId: created?.body.id,
-      }));
-      for (const { status, body } of conflicts) expect([status, body.error.details]).toEqual([409, details]);
-    }
-    expect(await findDrift(service, agency)).toEqual([]);
-  });
+test('the same contact twice in one body is a validation error at the second, however it is written', async () => {
+  const agency = await service.agency();
+  const contacts = [contact('whatsapp', '+5215512345678'), web('a')];
+  const again = [contact('whatsapp', '52 55 1234 5678'), web('a')];
+  const error = rejected(
+    ['body.contacts[2]', 'is the same contact as contacts[0]'],
+    ['body.contacts[3]', 'is the same contact as contacts[1]'],
+  );
+  const response = await agency.post('/v1/customers', { contacts: [...contacts, ...again] });
+  expect(response).toMatchObject(error);
 });
 
-describe('PATCH /v1/customers/{customerId}', () => {
-  test('contacts is the whole list in its order; a contact that stays keeps its id and name, in another spelling too', async () => {
-    const agency = await service.agency();
-    await conversation(agency, { contact: '+525512345678', contactName: 'Ana' });
-    const ana = await customer(agency, { contacts: [contact('whatsapp', '+525512345678'), web('a')] });
-    const [number, visitor] = ana.contacts;
-    expect(number.displayName).toBe('Ana');
-    const patch = async (...contacts: object[]) =>
-      (await agency.patch(`/v1/customers/${ana.id}`, { contacts })).body.contacts;
-    const others = await patch(web('b'), web('a'), contact('whatsapp', '+52 (55) 1234-5678'));
-    expect(others).toEqual([{ ...visitor, id: expect.any(String), identifierValue: 'b' }, visitor, number]);
-    const { text } = await agency.get(`/v1/customers/${ana.id}`);
-    await patch(web('b'), web('a'), contact('whatsapp', '52-55-1234-5678'));
-    expect((await agency.get(`/v1/customers/${ana.id}`)).text).toBe(text);
-    expect(await patch(contact('messenger', 'a'))).toMatchObject([{ identifierType: 'messenger' }]);
-    const [again] = await patch(web('a'));
-    expect(again.id).not.toBe(visitor.id);
-  });
+test('of simultaneous creates with the same contacts, in whatever order and spelling, one succeeds and the others name it', async () => {
+  const agency = await service.agency();
+  const visitors = Array.from({ length: 20 }, (_, index) => web(`visitor ${index}`));
+  for (let round = 0; round < 10; round += 1) {
+    const [first = [], second = []] = ['+52155', '+5255'].map((prefix) => [
+      ...visitors.map(({ identifierValue }) => web(`${identifierValue}, round ${round}`)),
+      contact('whatsapp', `${prefix}${12_345_600 + round}`),
+    ]);
+    const orders = [first, second, first.toReversed(), second.toReversed()];
+    const responses = await Promise.all(
+      [...orders, ...orders].map((contacts) => agency.post('/v1/customers', { contacts })),
+    );
+    const [created, ...conflicts] = responses.toSorted((a, b) => a.status - b.status);
+    expect(created?.status).toBe(201);
+    const details = first.map((_, index) => ({
+      path: `body.contacts[${index}]`,
+      customerId: created?.body.id,
+    }));
+    for (const { status, body } of conflicts) expect([status, body.error.details]).toEqual([409, details]);
+  }
+  expect(await findDrift(service, agency)).toEqual([]);
+});
 
-  test('contacts that are added while the customer is archived are free afterwards', async () => {
-    const agency = await service.agency();
-    for (let round = 0; round < 10; round += 1) {
-      const first = web(`first ${round}`);
-      const added = Array.from({ length: 5 }, (_, index) => web(`added ${round} ${index}`));
-      const { id } = await customer(agency, { contacts: [first] });
-      const [archived, ...patched] = await Promise.all([
-        agency.delete(`/v1/customers/${id}`),
-        ...added.map((contact) => agency.patch(`/v1/customers/${id}`, { contacts: [contact, first] })),
-      ]);
-      expect(archived.status).toBe(200);
-      for (const { status } of patched) expect([200, 404]).toContain(status);
-      const contacts = [first, ...added];
-      expect(await agency.post('/v1/customers', { contacts })).toMatchObject({ status: 201 });
-    }
-    expect(await findDrift(service, agency)).toEqual([]);
-  });
+test('contacts of a PATCH is the whole list in its order; a contact that stays keeps its id and name, in another spelling too', async () => {
+  const agency = await service.agency();
+  await conversation(agency, { contact: '+525512345678', contactName: 'Ana' });
+  const ana = await customer(agency, { contacts: [contact('whatsapp', '+525512345678'), web('a')] });
+  const [number, visitor] = ana.contacts;
+  expect(number.displayName).toBe('Ana');
+  const patch = async (...contacts: object[]) =>
+    (await agency.patch(`/v1/customers/${ana.id}`, { contacts })).body.contacts;
+  const others = await patch(web('b'), web('a'), contact('whatsapp', '+52 (55) 1234-5678'));
+  expect(others).toEqual([{ ...visitor, id: expect.any(String), identifierValue: 'b' }, visitor, number]);
+  const { text } = await agency.get(`/v1/customers/${ana.id}`);
+  await patch(web('b'), web('a'), contact('whatsapp', '52-55-1234-5678'));
+  expect((await agency.get(`/v1/customers/${ana.id}`)).text).toBe(text);
+  expect(await patch(contact('messenger', 'a'))).toMatchObject([{ identifierType: 'messenger' }]);
+  const [again] = await patch(web('a'));
+  expect(again.id).not.toBe(visitor.id);
 });
 
 test.each(['customer', 'conversation'])(
