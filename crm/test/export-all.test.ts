@@ -137,65 +137,60 @@ async function expectComplete(at: string, agency: Agency): Promise<void> {
 
 const args = (at: string, ...more: string[]) => ['export', '--all', '-o', at, ...more];
 
-describe('crm export --all', () => {
-  test('exports every list of the API, and no other read is missing', () => {
-    const reads = Object.entries(readDocument('openapi/openapi.json').paths).filter(([, { get }]) => get);
-    const isOfList = (path: string) =>
-      exportable.some((name) => new RegExp(`/${name}(/{\\w+})?$`).test(path));
-    expect(reads.map(([path]) => path).filter((path) => !isOfList(path))).toEqual([
-      '/v1/conversations/{conversationId}/messages',
-      '/v1/quotes/{quoteId}/attachments',
-    ]);
-  });
+test('crm export --all exports every list of the API, and no other read is missing', () => {
+  const reads = Object.entries(readDocument('openapi/openapi.json').paths).filter(([, { get }]) => get);
+  const isOfList = (path: string) => exportable.some((name) => new RegExp(`/${name}(/{\\w+})?$`).test(path));
+  expect(reads.map(([path]) => path).filter((path) => !isOfList(path))).toEqual([
+    '/v1/conversations/{conversationId}/messages',
+    '/v1/quotes/{quoteId}/attachments',
+  ]);
+});
 
-  test('writes everything that a read key can read, with counts and checksums, and nothing of another agency', async () => {
-    const agency = await populatedAgency();
-    const at = folder('complete');
-    const { key } = await agency.issueKey({ access: 'read' });
-    const { code, stdout, stderr } = await crm(args(at), { url: origin, key });
-    expect([code, stdout]).toEqual([0, '']);
-    expect(stderr).toContain('sha256sum -c SHA256SUMS');
-    expect(stderr).toMatch(/Done: 13 quotes in .*, 13 attachments, 13 files\.\n/);
-    await expectComplete(at, agency);
-    expect(existsSync(folder('evil.pdf'))).toBe(false);
+test('crm export --all writes everything that a read key can read, with counts and checksums, and nothing of another agency', async () => {
+  const agency = await populatedAgency();
+  const at = folder('complete');
+  const { key } = await agency.issueKey({ access: 'read' });
+  const { code, stdout, stderr } = await crm(args(at), { url: origin, key });
+  expect([code, stdout]).toEqual([0, '']);
+  expect(stderr).toContain('sha256sum -c SHA256SUMS');
+  expect(stderr).toMatch(/Done: 13 quotes in .*, 13 attachments, 13 files\.\n/);
+  await expectComplete(at, agency);
+  expect(existsSync(folder('evil.pdf'))).toBe(false);
 
-    const before = await contents(at);
-    const again = await crm(args(at), { url: origin, key });
-    expect([again.code, again.stderr]).toEqual([1, `${at} has a complete export. Choose another folder.\n`]);
-    expect((await crm(args(at, '--resume'), { url: origin, key })).code).toBe(0);
-    expect(await contents(at)).toEqual(before);
-  });
+  const before = await contents(at);
+  const again = await crm(args(at), { url: origin, key });
+  expect([again.code, again.stderr]).toEqual([1, `${at} has a complete export. Choose another folder.\n`]);
+  expect((await crm(args(at, '--resume'), { url: origin, key })).code).toBe(0);
+  expect(await contents(at)).toEqual(before);
+});
 
-  test('reports a file that the service has lost, and ends with 2', async () => {
-    const agency = await service.agency();
-    const { id } = await quote(agency);
-    const { stored } = await attachment(agency, service.storage, id, { fileName: 'gone.pdf' });
-    await attachment(agency, service.storage, id, { fileName: 'here.pdf' });
-    await service.storage.remove(storageKey(agency.id, stored.id));
-    const at = folder('missing');
-    const { code, stderr } = await crm(args(at), { url: origin, key: agency.key });
-    expect(code).toBe(2);
-    expect(stderr).toContain(
-      `The file "gone.pdf" of quote ${id} cannot be downloaded: the response was 500.`,
-    );
-    expect(await linesOf(join(at, 'attachments.ndjson'))).toMatchObject([
-      { file: null },
-      { fileName: 'here.pdf' },
-    ]);
-    expect(verifyChecksums(at).status).toBe(0);
-  });
+test('crm export --all reports a file that the service has lost, and ends with 2', async () => {
+  const agency = await service.agency();
+  const { id } = await quote(agency);
+  const { stored } = await attachment(agency, service.storage, id, { fileName: 'gone.pdf' });
+  await attachment(agency, service.storage, id, { fileName: 'here.pdf' });
+  await service.storage.remove(storageKey(agency.id, stored.id));
+  const at = folder('missing');
+  const { code, stderr } = await crm(args(at), { url: origin, key: agency.key });
+  expect(code).toBe(2);
+  expect(stderr).toContain(`The file "gone.pdf" of quote ${id} cannot be downloaded: the response was 500.`);
+  expect(await linesOf(join(at, 'attachments.ndjson'))).toMatchObject([
+    { file: null },
+    { fileName: 'here.pdf' },
+  ]);
+  expect(verifyChecksums(at).status).toBe(0);
+});
 
-  test('rejects a folder with other files, and names the records that the key has no access to', async () => {
-    const { key } = await (await service.agency()).issueKey({ resources: ['customers'] });
-    const access = { url: origin, key };
-    const stderr = expect.stringContaining('This key has no access to catalog, only to customers');
-    expect(await crm(args(folder('partly')), access)).toMatchObject({ code: 1, stderr });
-    const at = folder('mine');
-    await mkdir(at);
-    await writeFile(join(at, 'letter.txt'), 'Hola');
-    expect((await crm(args(at), access)).stderr).toBe(`${at} has other files. Choose an empty folder.\n`);
-    expect(await readdir(at)).toEqual(['letter.txt']);
-  });
+test('crm export --all rejects a folder with other files, and names the records that the key has no access to', async () => {
+  const { key } = await (await service.agency()).issueKey({ resources: ['customers'] });
+  const access = { url: origin, key };
+  const stderr = expect.stringContaining('This key has no access to catalog, only to customers');
+  expect(await crm(args(folder('partly')), access)).toMatchObject({ code: 1, stderr });
+  const at = folder('mine');
+  await mkdir(at);
+  await writeFile(join(at, 'letter.txt'), 'Hola');
+  expect((await crm(args(at), access)).stderr).toBe(`${at} has other files. Choose an empty folder.\n`);
+  expect(await readdir(at)).toEqual(['letter.txt']);
 });
 
 describe('an interrupted export continues with --resume and has the same result', () => {

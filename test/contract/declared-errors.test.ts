@@ -12,7 +12,7 @@ import { DOCUMENTED, declaredCodes, type Operation } from '../support/contract.t
 import { useDashboard } from '../support/dashboard.ts';
 import { hold } from '../support/databases.ts';
 import { type Has, populate, requestOf, send } from '../support/operations.ts';
-import { customer, type Fields, type Make, member, quote, stage } from '../support/records.ts';
+import { customer, type Make, member, quote, stage, web } from '../support/records.ts';
 import type { Reply } from '../support/service.ts';
 
 /**
@@ -95,11 +95,8 @@ const PROVOCATIONS: Partial<Record<ErrorCode, Provocation>> = {
   },
   QUOTE_ATTACHMENT_NOT_FOUND: (send) => send({ ids: { quoteId: has.quoteId } }),
   CUSTOMER_CONTACT_CONFLICT: async (send) => {
-    const [archived, other] = [await customer(agency), await customer(agency)];
-    const contacts = archived.contacts.map(({ identifierType, identifierValue }: Fields) => ({
-      identifierType,
-      identifierValue,
-    }));
+    const contacts = [web(randomUUID())];
+    const [archived, other] = [await customer(agency, { contacts }), await customer(agency)];
     await agency.delete(`/v1/customers/${archived.id}`);
     await customer(agency, { contacts });
     // A create, a PATCH, or a merge, which gets the contacts of the archived customer; or a restore of that one.
