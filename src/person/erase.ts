@@ -96,35 +96,23 @@ const lockCustomers = unprepared('customers.lock_records', ($: Params<Ids>) =>
   rowsInOrder(customers, keyIn(customers, $)).for('update'),
 );
 
-/** A provider's id of a message identifies the person at the provider. */
+/** A provider's id of a message identifies the person at the provider. Whoever writes a message has locked its chain before. */
 function messagesIn(table: typeof whatsappMessages | typeof channelMessages, ...personal: PgColumn[]) {
-  const name = getTableName(table);
   const texts = [table.senderName, ...personal];
   const list = (each: (column: PgColumn) => SQL, separator: SQL) => sql.join(texts.map(each), separator);
-  const hasText = (
-    $: Params<Ids>,
-  ) => sql`${ofOrganization(table, $)} and ${isAnyOf(table.conversationId, $.ids)}
-    and (${table.content} <> '' or ${list((column) => sql`${column} is not null`, sql` or `)})`;
-  return {
-    /** A statement of its own: PostgreSQL plans a join with many locked rows as if they were few. */
-    lock: unprepared(
-      `customers.lock_${name}`,
-      ($: Params<Ids>) => sql`
-        select count(*) from (
-          select from ${table} where ${hasText($)} order by ${table.conversationId}, ${table.id} for no key update) locked`,
-    ),
-    erase: unprepared(
-      `customers.erase_${name}`,
-      ($: Params<Ids>) => sql<{ id: string; count: number }>`
-        with erased as (
-          update ${table as PgTable} set content = '', ${list(({ name }) => sql`${sql.identifier(name)} = null`, sql`, `)}
-          where ${hasText($)} returning ${table.conversationId})
-        select conversation_id as id, count(*)::int as count from erased group by conversation_id`,
-    ),
-  };
+  return unprepared(
+    `customers.erase_${getTableName(table)}`,
+    ($: Params<Ids>) => sql<{ id: string; count: number }>`
+      with erased as (
+        update ${table as PgTable} set content = '', ${list(({ name }) => sql`${sql.identifier(name)} = null`, sql`, `)}
+        where ${ofOrganization(table, $)} and ${isAnyOf(table.conversationId, $.ids)}
+          and (${table.content} <> '' or ${list((column) => sql`${column} is not null`, sql` or `)})
+        returning ${table.conversationId})
+      select conversation_id as id, count(*)::int as count from erased group by conversation_id`,
+  );
 }
 
-const messages = [
+const eraseMessages = [
   messagesIn(whatsappMessages, whatsappMessages.providerMessageId, whatsappMessages.templateName),
   messagesIn(channelMessages, channelMessages.externalId, channelMessages.subject),
 ];
@@ -229,10 +217,7 @@ export const eraseCustomer = (scope: OrganizationScope, id: string) =>
 
       const threads = { organizationId, ids: locked.filter(({ isTied }) => isTied).map(({ id }) => id) };
       const spoken: { id: string; count: number }[] = [];
-      for (const { lock, erase } of messages) {
-        await db.write(lock, threads);
-        spoken.push(...(await db.write(erase, threads)));
-      }
+      for (const erase of eraseMessages) spoken.push(...(await db.write(erase, threads)));
       await db.write(touchThreads, { organizationId, ids: spoken.map(({ id }) => id) });
       const [erasedThreads] = await db.write(eraseThreads, { ...threads, id: person.id });
       const [erasedOpportunities] = await db.write(eraseOpportunities, person);
