@@ -1,8 +1,9 @@
 import { and, eq, not, type SQL, sql } from 'drizzle-orm';
 import { violatedConstraint } from '../pool/errors.ts';
 import type { OrganizationScope, Queries } from '../pool/scope.ts';
-import { columns, ofOrganization, qb } from '../sql/query.ts';
-import { type Params, prepared, type Statement, unprepared } from '../sql/statement.ts';
+import type { Json } from '../sql/json.ts';
+import { columns, ofOrganization, qb, type RecordKey, selectJson, type View } from '../sql/query.ts';
+import { type Params, prepared, unprepared } from '../sql/statement.ts';
 import { idempotencyKeys } from '../tables/index.ts';
 
 /** An Idempotency-Key is written in the statement that creates its record, and finds that record for a day. */
@@ -20,38 +21,37 @@ const isStored = sql`${idempotencyKeys.createdAt} > now() - interval '24 hours'`
 const fingerprintIs = ($: Params<Key>) =>
   and(ofOrganization(idempotencyKeys, $), eq(idempotencyKeys.fingerprint, $.fingerprint));
 
-export type Once = Key & { bodyHash: Buffer; lock: string };
+type Once = RecordKey & Key & { bodyHash: Buffer; lock: string };
 
 /**
- * Inserts a record and its key. The lock is by eight bytes of the fingerprint: two keys that share them by chance exclude each other.
+ * The function inserts a record and its key, or throws KeyInUse. The lock is by eight bytes of the fingerprint: two keys that share
+ * them by chance exclude each other.
  * @param insert an insert of one row under the condition, which returns the row
- * @param result what the statement selects of the row, as `written`
  */
-export const insertOnce = <Row>($: Params<Once>, insert: (isFree: SQL) => SQL, result: SQL<Row>) =>
-  sql<Row & { isFree: boolean }>`
-    with claim as materialized (select pg_try_advisory_xact_lock(${$.lock}::bigint) and not exists (
-      select from ${idempotencyKeys} where ${fingerprintIs($)}) as is_free),
-    written as (${insert(sql`(select is_free from claim)`)}),
-    kept as (insert into ${idempotencyKeys} (organization_id, fingerprint, body_hash, record_id)
-      select organization_id, ${$.fingerprint}, ${$.bodyHash}, id from written)
-    select is_free as "isFree", ${result} from claim`;
-
-/**
- * Runs a statement of `insertOnce`.
- * @throws KeyInUse
- */
-export async function writeOnce<Row extends { isFree: boolean }, Values>(
-  { db }: OrganizationScope,
-  statement: Statement<Row, Values & Once>,
-  values: Values & Key & IdempotencyKey,
-): Promise<Row> {
-  const lock = String(values.fingerprint.readBigInt64BE());
-  const [row] = await db.write(statement, { ...values, lock }).catch((error) => {
-    // Stored between the look of this statement and its lock.
-    throw violatedConstraint(error) === 'idempotency_keys_pkey' ? new KeyInUse() : error;
-  });
-  if (!row?.isFree) throw new KeyInUse();
-  return row;
+export function defineInsertOnce<T>(
+  name: string,
+  { table, fields }: View<T>,
+  insert: ($: Params<RecordKey>, isFree: SQL) => SQL,
+) {
+  const statement = prepared(
+    name,
+    ($: Params<Once>) => sql<{ isFree: boolean; body: Json<T> | null }>`
+      with claim as materialized (select pg_try_advisory_xact_lock(${$.lock}::bigint) and not exists (
+        select from ${idempotencyKeys} where ${fingerprintIs($)}) as is_free),
+      written as (${insert($, sql`(select is_free from claim)`)}),
+      kept as (insert into ${idempotencyKeys} (organization_id, fingerprint, body_hash, record_id)
+        select organization_id, ${$.fingerprint}, ${$.bodyHash}, id from written)
+      select is_free as "isFree", (${selectJson(fields, sql`written as ${table}`)}) as body from claim`,
+  );
+  return async ({ db }: OrganizationScope, values: RecordKey & IdempotencyKey) => {
+    const lock = String(values.fingerprint.readBigInt64BE());
+    const [row] = await db.write(statement, { ...values, lock }).catch((error) => {
+      // Stored between the look of this statement and its lock.
+      throw violatedConstraint(error) === 'idempotency_keys_pkey' ? new KeyInUse() : error;
+    });
+    if (!row?.isFree) throw new KeyInUse();
+    return row;
+  };
 }
 
 const findStatement = prepared('idempotency_keys.find', ($: Params<Key>) => {

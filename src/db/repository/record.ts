@@ -17,7 +17,7 @@ import {
 } from '../sql/query.ts';
 import { nameOfParts, type Params, prepared, statementsBySet } from '../sql/statement.ts';
 import { type Resource, recordNotFound, type TenantTable } from '../tables/resource.ts';
-import { type IdempotencyKey, insertOnce, type Once, writeOnce } from './idempotency.ts';
+import { defineInsertOnce, type IdempotencyKey } from './idempotency.ts';
 
 /**
  * The operations of all resources. Each `name` is that of its statement. Except a create and a restore, the functions throw the
@@ -60,13 +60,11 @@ export function defineCreate<T, Name extends string>(name: string, view: View<T>
   const statement = prepared(name, ({ organizationId, id }: Params<RecordKey>) =>
     returningJson(view, qb.insert(view.table).values({ ...placeholders, organizationId, id })),
   );
-  const onceStatement = prepared(`${name}_once`, ($: Params<RecordKey & Once>) =>
-    insertOnce(
-      $,
-      (isFree) => sql`insert into ${view.table} (organization_id, id, ${columnList(written)})
-        select ${$.organizationId}, ${$.id}, ${sql.join(Object.values(placeholders), sql`, `)} where ${isFree} returning *`,
-      sql<{ body: Json<T> | null }>`(${selectJson(view.fields, sql`written as ${view.table}`)}) as body`,
-    ),
+  const insertOnce = defineInsertOnce(
+    `${name}_once`,
+    view,
+    ($, isFree) => sql`insert into ${view.table} (organization_id, id, ${columnList(written)})
+      select ${$.organizationId}, ${$.id}, ${sql.join(Object.values(placeholders), sql`, `)} where ${isFree} returning *`,
   );
   return async (
     scope: OrganizationScope,
@@ -76,9 +74,7 @@ export function defineCreate<T, Name extends string>(name: string, view: View<T>
   ): Promise<Json<T>> => {
     const { db, organizationId } = scope;
     const values = { ...rowValues(written, input), organizationId, id };
-    const [row] = key
-      ? [await writeOnce(scope, onceStatement, { ...values, ...key })]
-      : await db.write(statement, values);
+    const [row] = key ? [await insertOnce(scope, { ...values, ...key })] : await db.write(statement, values);
     if (!row?.body) throw new LostRace('A trigger dropped the record.');
     return row.body;
   };
