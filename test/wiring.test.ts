@@ -183,3 +183,16 @@ test('each default is the one that its reason allows; without DASHBOARD_TOKEN th
   for (const trusts of [true, false])
     expect(Environment.parse({ TRUST_PROXY: String(trusts) }).TRUST_PROXY).toBe(trusts);
 });
+
+/** A line that would open more than the defaults. */
+const OPENINGS: [file: string, opening: RegExp][] = [
+  // The network reaches nginx alone, and of nginx the API.
+  ['docker-compose.yml', /^ +- '(?!127\.0\.0\.1:|\$\{HTTPS?_PORT)\S*:\d+'$/m],
+  ['deploy/pg_hba.conf', /^host.* (?!scram-sha-256)\S+$/m],
+  ['deploy/travel-agency-crm-api.service', /(HOST|PROXY)=(?!127\.0\.0\.1 )/],
+  // A URL can contain names, numbers and signatures.
+  ['deploy/nginx.conf', /log_format .*\$(request|\w*uri|args|http_\w+) |error_log \S+ (?!crit)/],
+];
+test.each(OPENINGS)('%s has nothing like %s', (file, opening) => {
+  expect(readFileSync(file, 'utf8')).not.toMatch(opening);
+});

@@ -62,8 +62,11 @@ const metricsIn = (expression: string): string[] =>
   all(expression, /(?<![$\w])([a-z]+(?:_[a-z0-9]+)+)(?![\w(])/g);
 
 test('alerts, the guide for operators and the Grafana dashboard name only metrics that exist', async () => {
-  const db = { stats: () => ({ total: 0, idle: 0, waiting: 0 }) } as Database;
-  const types = (await createMetrics(db).text()).matchAll(/^# TYPE (\w+) (\w+)/gm);
+  const db = { stats: () => ({ total: 9, idle: 2, running: 4, waiting: 3 }) } as Database;
+  const text = await createMetrics(db).text();
+  const gauges = text.match(/^database_\w+(in_use|idle|waiting) .+/gm) ?? [];
+  expect(gauges.map((line) => line.slice(-1))).toEqual(['7', '2', '3']);
+  const types = text.matchAll(/^# TYPE (\w+) (\w+)/gm);
   const series = [...types].flatMap(([, name = '', type]) =>
     type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
   );
