@@ -85,7 +85,6 @@ export const mcpRoutes: FastifyPluginAsyncZod<McpOptions> = async (
         'x-request-id': request.id,
         prefer: 'handling=strict',
       },
-      remoteAddress: request.ip,
     });
     // An agent sees no headers.
     const ignored = response.headers['x-ignored-parameters'];
