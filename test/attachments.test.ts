@@ -134,19 +134,26 @@ test('a DELETE removes the row and the file, also by ids in upper case, and noth
   expect(await files()).toEqual([neighbour.id]);
 });
 
-test('an upload that breaks off leaves nothing', async () => {
+test('an upload that breaks off leaves nothing; one that is rejected is read on, for clients that send all before they read', async () => {
   const { agency, path, rows, files } = await emptyQuote();
   const { port } = await listen(dashboard);
   const { body, headers } = await formOf(KIND, FILE);
-  const socket = connect(port, '127.0.0.1');
-  const sent = { ...headers, authorization: `Bearer ${TOKEN}`, 'content-length': String(2 * MEBIBYTE) };
-  socket.write(requestBytes('POST', `/dashboard/v1/organizations/${agency.id}${path}`, sent));
-  socket.write(body.subarray(0, body.indexOf('the bytes')));
-  socket.write(Buffer.alloc(MEBIBYTE));
+  const sent = { ...headers, authorization: `Bearer ${TOKEN}`, 'content-length': String(64 * MEBIBYTE) };
+  function begin(target: string, bytes: number) {
+    const socket = connect(port, '127.0.0.1');
+    socket.write(requestBytes('POST', `/dashboard/v1/organizations/${agency.id}${target}`, sent));
+    socket.write(body.subarray(0, body.indexOf('the bytes')));
+    const written = new Promise((done) => socket.write(Buffer.alloc(bytes), done));
+    return { socket, written };
+  }
+  const { socket } = begin(path, MEBIBYTE);
   await expect.poll(files).toEqual([expect.stringMatching(/\.partial$/)]);
   socket.destroy();
   await expect.poll(files).toEqual([]);
   expect(await rows()).toEqual([]);
+  const whole = begin(`/quotes/${agency.id}/attachments`, 32 * MEBIBYTE);
+  expect(await whole.written).toBeFalsy();
+  whole.socket.destroy();
 });
 
 describe('between the file and its row', () => {

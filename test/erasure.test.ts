@@ -317,14 +317,17 @@ test('what arrives in the conversations of an erased person is erased by the nex
   expect(await threads()).toEqual(unchanged);
 });
 
-test('an erasure has a time limit of its own, above that of a statement, and its connection waits longer', async () => {
+test('an erasure and a merge have a time limit of their own, above that of a statement, and their connection waits longer', async () => {
   const agency = await service.agency();
   const { customerId } = await createPerson(agency);
+  const { id: from } = await customer(agency);
   await service.query(
     `create function sleep() returns trigger language plpgsql as 'begin perform pg_sleep(0.7); return new; end';
-     create trigger slow before insert on erasures for each row when (new.customer_id = '${customerId}') execute function sleep()`,
+     create trigger slow before insert on erasures for each row when (new.customer_id = '${customerId}') execute function sleep();
+     create trigger slow before update on customers for each row when (old.id = '${from}') execute function sleep()`,
   );
   const db = ownPool(service, { statementTimeout: 500 });
+  await mergeCustomer(scopeTo(db, agency.id), customerId, { from });
   await eraseCustomer(scopeTo(db, agency.id), customerId);
   expect(await left(agency)).toEqual([]);
   await service.query('drop function sleep cascade');
