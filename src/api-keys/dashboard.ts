@@ -82,7 +82,7 @@ export const apiKeyRoutes: FastifyPluginAsyncZod = async (app) => {
       schema: {
         operationId: 'getApiKey',
         summary: 'Get an API key',
-        description: '',
+        description: 'What one key may do, and when it was last used. It does not show the key itself.',
         params: schema.ApiKeyParams,
         response: { 200: json(schema.ApiKey, 'The API key.') },
       },

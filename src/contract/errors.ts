@@ -51,7 +51,7 @@ const notArchived = (noun: string) => plain(409, `The ${noun} is not archived.`)
 const ERRORS = {
   VALIDATION_FAILED: kind<readonly FieldError[] | string>({
     status: 400,
-    meaning: 'The request is not valid, and nothing was changed. `details` names every validation error.',
+    meaning: 'The request is not valid, and nothing was changed. `details` names the validation errors.',
     // Repeats `details`, for people who see only the message.
     message: (invalid) => {
       if (typeof invalid === 'string') return invalid;

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { describedApp, generatedDocuments } from '../../tools/generated-documents.ts';
 import {
+  DOCUMENTED,
   type Document,
   declaredCodes,
   INTERNAL,
@@ -103,6 +104,10 @@ describe('the document', () => {
 });
 
 const OF_REQUESTS = /(Create|Update|Put|Import|Rotate|Merge|Open|Report|Upload)$/;
+
+test('each operation has a description', () => {
+  expect(DOCUMENTED.filter(({ operation }) => !operation.description).map(({ name }) => name)).toEqual([]);
+});
 
 test.each([PUBLIC, INTERNAL])('each text of a request has a maximum length', (document) => {
   const { parameters } = Object(document.components);
