@@ -144,7 +144,7 @@ test('each variable, and each part of the service, reaches the parts that it is 
   });
   expect(calls).not.toHaveProperty('startEmbeddedPostgres');
   expect(calls).not.toHaveProperty('memoryLimiter');
-  expect(Object.keys(VARIABLES)).toEqual(Object.keys(Environment.shape));
+  expect(Object.keys(VARIABLES), 'Complete VARIABLES of this file').toEqual(Object.keys(Environment.shape));
 });
 
 test('without the other variables the service has one database URL, its own port in links, no token, and no time to drain', async () => {
@@ -179,7 +179,7 @@ const DEFAULTS: [name: string, value: unknown, reason: string][] = [
 
 test('each default is the one that its reason allows; without DASHBOARD_TOKEN there is none; TRUST_PROXY=false trusts nobody', () => {
   const defaults = Object.fromEntries(DEFAULTS.map(([name, value]) => [name, value]));
-  expect(Environment.parse({})).toEqual(defaults);
+  expect(Environment.parse({}), 'Complete DEFAULTS of this file').toEqual(defaults);
   for (const trusts of [true, false])
     expect(Environment.parse({ TRUST_PROXY: String(trusts) }).TRUST_PROXY).toBe(trusts);
 });

@@ -18,7 +18,7 @@ export const publicCustomers = {
 };
 export type CustomerView = typeof publicCustomers;
 
-/** Whoever steals a website's key must not learn what others know about the owner of a number: only what was sent. */
+/** A website's key, which may be stolen, gets only what was sent. A 409 of it is without names: http/error-handler.ts. */
 function asSent(created: Json<schema.Customer>, sent: schema.CustomerCreate): Json<schema.Customer> {
   const keys = sent.contacts.map(keyOfContact);
   const { id, contacts, createdAt, ...others } = parseJson(created);
