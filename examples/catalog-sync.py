@@ -72,6 +72,9 @@ def read(path):
     rows = {}
     with open(path, newline="", encoding="utf-8-sig") as file:
         table = csv.DictReader(file)
+        for name in ("code", "title", "price", "currency"):
+            if name not in (table.fieldnames or []):
+                sys.exit(f"{path} has no column {name}. Nothing was changed.")
         for row in table:
             code, price = row["code"], row["price"]
             try:

@@ -173,6 +173,8 @@ test('catalog-sync.py makes the catalog equal to the file', async ({ skip }) => 
     await writeFile(path, rows + broken);
     await expect(sync('--force')).rejects.toThrow(/line 5: .*Nothing was changed/);
   }
+  await writeFile(path, rows.replace('price', 'precio'));
+  await expect(sync('--force')).rejects.toThrow('has no column price. Nothing was changed');
   await writeFile(path, rows);
   await expect(sync()).rejects.toThrow('1 of 3 products would be paused. Nothing was changed');
   const moved = fastify();
