@@ -126,6 +126,14 @@ test.each(DERIVED)(
     }
     expect((await readList({ ...world, agency: neighbour }, name)).body.pagination.total).toBe(1);
 
+    // Each text alone: a search document is written again only if one that it has is another.
+    const texts = `select column_name as name, data_type as type from information_schema.columns
+      where table_name = $1 and data_type in ('text', 'ARRAY') and column_name <> 'contact_keys'`;
+    for (const { name, type } of await service.query(texts, [table])) {
+      const values = [neighbour.id, type === 'ARRAY' ? '{igual}' : 'igual'];
+      await service.query(`update ${table} set ${name} = $2 where organization_id = $1`, values);
+      expect(await findDrift(service, neighbour), name).toEqual([]);
+    }
     const lose = `delete from searchable_${table} where organization_id = $1`;
     await withoutTriggers(service.ownerUrl, (client) => client.query(lose, [neighbour.id]));
     expect(
