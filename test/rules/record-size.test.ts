@@ -72,7 +72,7 @@ test.each(['product', 'customer'] as const)(
       // Without a body, the error names it all.
       for (const { identifierValue: contact } of full.contacts ?? []) {
         await agency.delete(`${path}/${full.id}`);
-        await conversation(agency, { channel: 'web', contact, contactName: 'a longer name' });
+        await conversation(agency, { channel: 'web', contact, contactName: 'n'.repeat(99) });
         expect(await dashboard.of(agency).post(restore)).toMatchObject(tooLarge(most, /^body$/));
       }
       const { status, text, body } = await agency.post(path, sent(fill(character, room - TOLERANCE)));
