@@ -56,6 +56,6 @@ const closed = await loading.run({ ...lists, clients: 32, seconds: 4 });
 const most = closed.count / closed.seconds;
 console.log(`lists of 25, 32 clients: ${shown(closed)}`);
 for (const times of [0.5, 2]) {
-  const seen = await loading.run({ ...lists, clients: 400, seconds: 4, rate: most * times });
+  const seen = await loading.run({ ...lists, clients: 1_500, seconds: 4, rate: most * times });
   console.log(`lists at ${times} times this rate: ${shown(seen)}`);
 }
