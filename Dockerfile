@@ -4,7 +4,7 @@ FROM ${NODE_IMAGE}
 
 WORKDIR /app
 # The same young generation as with `npm start`.
-ENV NODE_OPTIONS=--max-semi-space-size=16
+ENV NODE_OPTIONS=--max-semi-space-size=8
 # npm writes into its cache even when it only runs a command. The rest of the image can be read-only.
 ENV NODE_ENV=production DATA_DIR=/data npm_config_cache=/tmp/npm npm_config_update_notifier=false
 

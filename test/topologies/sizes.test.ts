@@ -133,7 +133,7 @@ async function boundMemory(bytes: number) {
   return {
     start: (environment: Record<string, string>) =>
       startProcess(
-        { ...environment, GROUP: group, NODE_OPTIONS: '--max-semi-space-size=16' },
+        { ...environment, GROUP: group, NODE_OPTIONS: '--max-semi-space-size=8' },
         ['-c', INTO_GROUP, process.execPath, MAIN],
         'sh',
       ),
