@@ -35,7 +35,8 @@ async function startServer() {
 /** The name again and again, so that a part of the file is not equal to the file. */
 const contentOf = (name: string): string => ''.padEnd(SIZE, `${name}\n`);
 
-function startUploads(dashboard: Send, path: string) {
+/** Each quote has at most 200 files. */
+function startUploads(dashboard: Send, paths: readonly string[]) {
   const stop = new AbortController();
   const acknowledged = new Set<string>();
   const uploading = [1, 2, 3].map(async (client) => {
@@ -44,7 +45,7 @@ function startUploads(dashboard: Send, path: string) {
       const form = new FormData();
       form.set('kind', 'itinerary');
       form.set('file', new File([contentOf(name)], name));
-      const { status } = await dashboard('POST', path, form);
+      const { status } = await dashboard('POST', paths[index % paths.length] ?? '', form);
       if (status === 201) acknowledged.add(name);
       else await pause(20);
     }
@@ -66,14 +67,19 @@ test(`${ROUNDS} SIGKILLs of the service, and as many of PostgreSQL, from which t
   const instance = await openInstance({ DATABASE_URL, DATA_DIR: await temporaryFolder() });
   const dashboard = clientOf(instance.dashboardPort, { authorization: `Bearer ${TOKEN}` });
   const organization = `/dashboard/v1/organizations/${agency.id}`;
-  const [opportunityId, quoteId] = [randomUUID(), randomUUID()];
+  const opportunityId = randomUUID();
+  const quoteIds = Array.from({ length: 10 }, () => randomUUID());
   await dashboard('PUT', `${organization}/opportunities/${opportunityId}`, { salesStage: 'new' });
   const quote = { opportunityId, title: 'Oaxaca', status: 'draft' };
-  expect((await dashboard('PUT', `${organization}/quotes/${quoteId}`, quote)).status).toBe(201);
+  for (const id of quoteIds)
+    expect((await dashboard('PUT', `${organization}/quotes/${id}`, quote)).status).toBe(201);
 
   const traffic = startTraffic(instance.port, agency.key, 6);
   onTestFinished(traffic.stop);
-  const uploads = startUploads(dashboard, `${organization}/quotes/${quoteId}/attachments`);
+  const uploads = startUploads(
+    dashboard,
+    quoteIds.map((id) => `${organization}/quotes/${id}/attachments`),
+  );
   const progress = async () => {
     const files = uploads.acknowledged.size;
     await traffic.progress(50);
@@ -98,8 +104,8 @@ test(`${ROUNDS} SIGKILLs of the service, and as many of PostgreSQL, from which t
   await compare(traffic.ledger, agency, server.url, instance.port);
 
   const client = clientOf(instance.port, { 'x-api-key': agency.key });
-  const listed = await client('GET', `/v1/quotes/${quoteId}/attachments`);
-  const { data }: { data: { url: string; fileName: string }[] } = listed.body;
+  const lists = await Promise.all(quoteIds.map((id) => client('GET', `/v1/quotes/${id}/attachments`)));
+  const data: { url: string; fileName: string }[] = lists.flatMap(({ body }) => body.data);
   const names = new Set(data.map(({ fileName }) => fileName));
   expect([...uploads.acknowledged].filter((name) => !names.has(name))).toEqual([]);
   expect(names.size).toBe(data.length);
