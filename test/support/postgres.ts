@@ -108,16 +108,17 @@ async function useCluster(): Promise<Server> {
 
 /** Loaded on demand, because loading the library takes longer than PostgreSQL's start. */
 async function startContainer(): Promise<Server> {
-  const { GenericContainer, getContainerRuntimeClient } = await import('testcontainers');
+  const { GenericContainer, getContainerRuntimeClient, Wait } = await import('testcontainers');
   await getContainerRuntimeClient().catch(() => {
     throw new Error('TEST_POSTGRES=container needs a container runtime such as Docker, and none was found.');
   });
   const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  // While the image initialises itself, its server does not listen on the port.
+  // While the image initialises itself, its server does not listen on the port; later it listens before it answers.
   const container = await new GenericContainer(process.env.TEST_POSTGRES_IMAGE ?? 'postgres:18')
     .withEnvironment({ POSTGRES_USER: 'crm', POSTGRES_PASSWORD: 'crm', POSTGRES_DB: 'crm' })
     .withExposedPorts(5432)
     .withCommand(['postgres', ...settings])
+    .withWaitStrategy(Wait.forSuccessfulCommand('pg_isready --host=127.0.0.1 --username=crm'))
     .start();
   const address = `${container.getHost()}:${container.getMappedPort(5432)}`;
   return { url: `postgres://crm:crm@${address}/crm`, stop: () => container.stop() };
