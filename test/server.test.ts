@@ -6,14 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readConfig } from '../src/config.ts';
-import {
-  administer,
-  countAtWork,
-  EMPTY_TEMPLATE,
-  hold,
-  ownDatabase,
-  serviceRole,
-} from './support/databases.ts';
+import { countAtWork, EMPTY_TEMPLATE, hold, ownDatabase, runSql, serviceRole } from './support/databases.ts';
 import { README } from './support/documents.ts';
 import { type Example, examplesOf, runExample } from './support/examples.ts';
 import { newFolder } from './support/folder.ts';
@@ -153,7 +146,7 @@ test('a start with DATABASE_URL migrates as the owner, works as another role, lo
   timeout: 2 * START_MS,
 }, async () => {
   const database = await ownDatabase(EMPTY_TEMPLATE);
-  await administer(database.ownerUrl, (client) => client.query(serviceRole.rights));
+  await runSql(database.ownerUrl, serviceRole.rights);
   const environment = {
     DATABASE_URL: database.url,
     DATABASE_DIRECT_URL: database.ownerUrl,

@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { operationsOf, readDocument } from '../../test/support/contract.ts';
 import { web } from '../../test/support/records.ts';
+import { portOf } from '../../test/support/socket.ts';
 import { CrmError, createClient, responseInfo } from '../src/index.ts';
 import { useClient } from './start.ts';
 
@@ -77,10 +76,7 @@ test('a redirected create fails: it would become a GET, which creates nothing', 
     response.writeHead(url === '/moved' ? 200 : 301, { location: '/moved' }).end('{}');
   });
   onTestFinished(() => void server.close());
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const crm = createClient({ apiKey: 'a key', baseUrl: `http://127.0.0.1:${port}` });
+  const crm = createClient({ apiKey: 'a key', baseUrl: `http://127.0.0.1:${await portOf(server)}` });
   const error = { status: 301, code: 'UNEXPECTED_RESPONSE', message: expect.stringContaining('/moved') };
   await expect(crm.products.create({ title: 'Patagonia' })).rejects.toMatchObject(error);
 });

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { newFolder } from '../../test/support/folder.ts';
 import { PROGRAM } from '../../test/support/process.ts';
 import { type Agency, useService } from '../../test/support/service.ts';
 import { listen } from '../../test/support/socket.ts';
@@ -35,9 +34,9 @@ export function startCrm(args: readonly string[], { url, key }: Access = {}) {
 
 export const crm = (args: readonly string[], access?: Access): Promise<Ended> => startCrm(args, access).ended;
 
-/** A folder for the tests of one file. */
-export function useFolder(): (name: string) => string {
-  const folder = mkdtempSync(join(tmpdir(), 'crm-command-'));
+/** The paths of files in a new folder. */
+export async function useFolder(): Promise<(name: string) => string> {
+  const folder = await newFolder();
   return (name) => join(folder, name);
 }
 
@@ -48,7 +47,7 @@ export function useFolder(): (name: string) => string {
 export async function useCrm() {
   const service = await useService();
   const { origin } = await listen(service);
-  const file = useFolder();
+  const file = await useFolder();
   const at = ({ key }: Pick<Agency, 'key'>, url = origin) => ({ url, key });
   async function begin(command: string, name: string, text: string) {
     const [agency, path] = [await service.agency(), file(name)];

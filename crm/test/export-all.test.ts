@@ -17,7 +17,7 @@ import { exportable } from '../src/export.ts';
 import { crm, startCrm, useFolder } from './command.ts';
 
 const service = await useService();
-const folder = useFolder();
+const folder = await useFolder();
 /** A word in every record of another agency. */
 const WORD = 'Vecina';
 

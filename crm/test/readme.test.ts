@@ -12,7 +12,7 @@ import { useFolder } from './command.ts';
 
 const run = promisify(execFile);
 const service = await useService();
-const file = useFolder();
+const file = await useFolder();
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 test('the commands of the README work with the packed command, which has its own dependencies only', async () => {

@@ -5,7 +5,7 @@ import { CellError, FIELDS, listCell, NAMES, parseList, parseNumber, provenMark 
 import { inspect, openRows, type Row } from '../src/source.ts';
 import { useFolder } from './command.ts';
 
-const file = useFolder();
+const file = await useFolder();
 
 const TABLE =
   'Nombre;Correo;Notas\r\nJosé Ñandú;jose@example.com;"dos\nlíneas; ""citadas"""\r\n\r\nEva;eva@example.com;\r\n';

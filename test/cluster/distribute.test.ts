@@ -3,12 +3,12 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { distributeDatabase, migrateDatabase } from '../../src/db/index.ts';
 import {
-  administer,
   EMPTY_TEMPLATE,
   formCluster,
   nodesOf,
   ownClusterDatabase,
   ownDatabase,
+  runSql,
   serviceRole,
 } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
@@ -21,14 +21,13 @@ import { type Service, startService } from '../support/service.ts';
 test('every table of an organization is distributed', async () => {
   const database = await ownClusterDatabase();
   await distributeDatabase(database.ownerUrl);
-  const types = await administer(database.ownerUrl, async (client) => {
-    const { rows } = await client.query<{ name: string; type: string | null }>(
-      `select t.table_name as name, citus_table_type as type from information_schema.columns t
-        left join citus_tables c on c.table_name = to_regclass(quote_ident(t.table_name))
-        where table_schema = 'public' and (column_name = 'organization_id' or (t.table_name, column_name) = ('organizations', 'id'))`,
-    );
-    return new Map(rows.map(({ name, type }) => [name, type]));
-  });
+  const tables = await runSql<{ name: string; type: string | null }>(
+    database.ownerUrl,
+    `select t.table_name as name, citus_table_type as type from information_schema.columns t
+      left join citus_tables c on c.table_name = to_regclass(quote_ident(t.table_name))
+      where table_schema = 'public' and (column_name = 'organization_id' or (t.table_name, column_name) = ('organizations', 'id'))`,
+  );
+  const types = new Map(tables.map(({ name, type }) => [name, type]));
   expect(types.get('customers')).toBe('distributed');
   expect(types.get('organizations')).toBe('reference');
   expect([...types].filter(([, type]) => !/^(distributed|reference)$/.test(type ?? ''))).toEqual([
@@ -58,7 +57,7 @@ async function runDistribute(url: string): Promise<string[]> {
 
 test('a server that becomes the coordinator loses no row, and continues to serve', async () => {
   const database = await ownDatabase(EMPTY_TEMPLATE);
-  await administer(database.ownerUrl, (client) => client.query(serviceRole.rights));
+  await runSql(database.ownerUrl, serviceRole.rights);
   await migrateDatabase(database.ownerUrl);
   await expect(distributeDatabase(database.ownerUrl)).rejects.toThrow(
     'The database has no extension citus: create it on every node first.',

@@ -1,18 +1,12 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { distributeDatabase } from '../../src/db/index.ts';
-import { administer, ownClusterDatabase } from '../support/databases.ts';
+import { ownClusterDatabase, runSql } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import { failed } from '../support/faults.ts';
+import { newFolder } from '../support/folder.ts';
 import { type DatabaseProxy, startProxy } from '../support/proxy.ts';
 import { web } from '../support/records.ts';
-import {
-  clientOf,
-  openAgency,
-  openInstance,
-  type Send,
-  TOKEN,
-  temporaryFolder,
-} from '../topologies/instance.ts';
+import { clientOf, openAgency, openInstance, type Send, TOKEN } from '../topologies/instance.ts';
 import { compare, failures, startTraffic } from '../topologies/ledger.ts';
 
 /** What operators do to a cluster, and its failures, while the service runs as a process. */
@@ -22,11 +16,11 @@ async function openCluster(addressOf?: Parameters<typeof ownClusterDatabase>[0])
   await distributeDatabase(database.ownerUrl);
   const instance = await openInstance({
     DATABASE_URL: database.url,
-    DATA_DIR: await temporaryFolder(),
+    DATA_DIR: await newFolder(),
     DATABASE_TIMEOUT_MS: '3000',
   });
-  const query = <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> =>
-    administer(database.ownerUrl, async (client) => (await client.query<Row>(text, values)).rows);
+  const query = <Row extends object>(text: string, values?: unknown[]) =>
+    runSql<Row>(database.ownerUrl, text, values);
   return { database, instance, query };
 }
 
@@ -82,15 +76,13 @@ async function use({ send, customer }: Agency, round: string) {
 }
 
 test('while one worker is lost, the organizations of other workers are served; its own are served again when it returns', async () => {
-  const here = await administer(inject('serverUrl'), async (client) => {
-    const { rows } = await client.query<{ host: string | null }>('select host(inet_client_addr()) as host');
-    return rows[0]?.host ?? '127.0.0.1';
-  });
+  const address = 'select host(inet_client_addr()) as host';
+  const [client] = await runSql<{ host: string | null }>(inject('serverUrl'), address);
   let lost: DatabaseProxy | undefined;
   // The coordinator reaches one worker through a proxy; to cut the proxy is to lose the worker.
   const { database, instance, query } = await openCluster(async (url, index) => {
     if (index > 0) return url;
-    lost = await startProxy(url, here);
+    lost = await startProxy(url, client?.host ?? '127.0.0.1');
     return lost.url;
   });
   onTestFinished(() => lost?.close());

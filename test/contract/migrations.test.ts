@@ -1,5 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
@@ -15,8 +14,10 @@ import {
   EMPTY_TEMPLATE,
   hold,
   ownDatabase,
+  runSql,
   serviceRole,
 } from '../support/databases.ts';
+import { newFolder } from '../support/folder.ts';
 
 const folder = new URL('../../migrations/', import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
@@ -48,7 +49,7 @@ const migratedDatabase = (): Promise<string> =>
 
 /** A sorted line for each column, index, constraint and sequence or view: everything but functions and triggers. */
 const describeSchema = async (url: string) => {
-  const described = await rows<{ line: string }>(
+  const described = await runSql<{ line: string }>(
     url,
     `with ours as (select * from pg_class where relnamespace = 'public'::regnamespace)
     select concat_ws(' ', c.relname, c.relpersistence, c.reloptions, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated,
@@ -65,13 +66,10 @@ const describeSchema = async (url: string) => {
   return described.map(({ line }) => line).sort();
 };
 
-const rows = <Row extends pg.QueryResultRow>(url: string, text: string): Promise<Row[]> =>
-  administer(url, async (client) => (await client.query<Row>(text)).rows);
-
 test('an empty database gets the migrations when twenty instances start at once, and their lock is released', async () => {
   const url = await emptyDatabase();
   await Promise.all(Array.from({ length: 20 }, () => migrateDatabase(url)));
-  const applied = await rows<{ at: string }>(
+  const applied = await runSql<{ at: string }>(
     url,
     'select created_at as at from drizzle.__drizzle_migrations order by id',
   );
@@ -80,7 +78,7 @@ test('an empty database gets the migrations when twenty instances start at once,
   expect(await describeSchema(url)).toEqual(await describeSchema(migrated.ownerUrl));
   const locks = `select from pg_locks where locktype = 'advisory'
     and database = (select oid from pg_database where datname = current_database())`;
-  expect(await rows(url, locks)).toEqual([]);
+  expect(await runSql(url, locks)).toEqual([]);
 });
 
 test('a database of another encoding is rejected', async () => {
@@ -89,8 +87,8 @@ test('a database of another encoding is rejected', async () => {
 });
 
 /** Migrates with one more migration: 'applied', or the error message. */
-function migrateWith(url: string, ...statements: string[]): Promise<string> {
-  const copy = mkdtempSync(join(tmpdir(), 'migrations-'));
+async function migrateWith(url: string, ...statements: string[]): Promise<string> {
+  const copy = await newFolder();
   cpSync(fileURLToPath(folder), copy, { recursive: true });
   const added = { idx: entries.length, when: latestMigration + 1, tag: '9999_added', breakpoints: true };
   writeFileSync(join(copy, 'meta/_journal.json'), JSON.stringify({ entries: [...entries, added] }));
@@ -108,12 +106,12 @@ test('a migration that fails is undone; the error quotes PostgreSQL, and says wh
     'The migrations were not applied. PostgreSQL says: relation "customers" already exists (42P07). Nothing was changed: put that right, and start again.',
   );
   expect(await describeSchema(url)).toEqual(await describeSchema(migrated.ownerUrl));
-  await rows(url, serviceRole.rights);
+  await runSql(url, serviceRole.rights);
   const notOwner = await migrateWith(asService(url), 'drop table quotes');
   expect(notOwner).toMatch(/\(42501\)\. .* with DATABASE_DIRECT_URL set to a URL of that role\.$/);
   // As a hosted PostgreSQL does.
   const timed = `execute format('alter database %I set statement_timeout = 60000', current_database())`;
-  await rows(url, `do $$ begin ${timed}; end $$`);
+  await runSql(url, `do $$ begin ${timed}; end $$`);
   const divided = `select 1 / (current_setting('statement_timeout') = '0')::int`;
   expect(await migrateWith(url, divided)).toBe('applied');
 });
@@ -126,7 +124,7 @@ test.each([
   ['of a newer version too, is accepted', `insert into ${RECORDS} (hash, created_at) values ('x', ${LATER})`],
 ])('a database with migrations %s', async (which, change) => {
   const url = await migratedDatabase();
-  await rows(url, change);
+  await runSql(url, change);
   const migrating = migrateDatabase(url);
   if (which.endsWith('accepted')) await migrating;
   else
@@ -141,7 +139,7 @@ test('a migration of a table in use delays nobody for long, and continues', asyn
   const release = await hold(url, 'select from customers');
   const migrating = migrateWith(url, 'alter table customers add column x int');
   await expect.poll(() => countAtWork(url, 'Lock')).toBe(1);
-  expect(await rows(url, 'select from customers')).toEqual([]);
+  expect(await runSql(url, 'select from customers')).toEqual([]);
   await release();
   expect(await migrating).toBe('applied');
 });
@@ -149,7 +147,7 @@ test('a migration of a table in use delays nobody for long, and continues', asyn
 /** A database with the tables of the code, as drizzle-kit generates them, and the functions that they call. */
 async function databaseOfTheCode(): Promise<string> {
   const url = await emptyDatabase();
-  const byHand = await rows<{ statement: string }>(
+  const byHand = await runSql<{ statement: string }>(
     migrated.ownerUrl,
     `select format('create extension if not exists %I schema public', extname) as statement from pg_extension where extnamespace = 'public'::regnamespace
     union all (select pg_get_functiondef(p.oid) from pg_proc p where pronamespace = 'public'::regnamespace and not exists (
@@ -178,13 +176,13 @@ const inPublic = `relnamespace = 'public'::regnamespace`;
 const namesOf = (found: { name: string }[]) => found.map(({ name }) => name).sort();
 
 test('the organization is first in every primary key and index, but for the exceptions in this file', async () => {
-  const unscoped = await rows<{ name: string }>(
+  const unscoped = await runSql<{ name: string }>(
     migrated.ownerUrl,
     `select relname as name from pg_class c where ${inPublic} and relkind = 'r' and not exists (select from pg_attribute
       where attrelid = c.oid and attname = 'organization_id' and attnotnull)`,
   );
   expect(namesOf(unscoped)).toEqual(SHARED_TABLES);
-  const others = await rows<{ name: string }>(
+  const others = await runSql<{ name: string }>(
     migrated.ownerUrl,
     `select i.relname as name from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class t on t.oid = x.indrelid
       where t.${inPublic} and t.relname <> all('{${SHARED_TABLES}}') and pg_get_indexdef(i.oid, 1, true) <> 'organization_id'`,
@@ -194,7 +192,7 @@ test('the organization is first in every primary key and index, but for the exce
 });
 
 test('the organization is in every foreign key: no row can refer to another organization', async () => {
-  const keys = await rows<{ name: string; definition: string }>(
+  const keys = await runSql<{ name: string; definition: string }>(
     migrated.ownerUrl,
     `select conname as name, pg_get_constraintdef(oid) as definition from pg_constraint
       where contype = 'f' and connamespace = 'public'::regnamespace`,
@@ -207,7 +205,7 @@ test('the organization is in every foreign key: no row can refer to another orga
 });
 
 const functionBodies = async (): Promise<string[]> => {
-  const functions = await rows<{ body: string }>(
+  const functions = await runSql<{ body: string }>(
     migrated.ownerUrl,
     `select prosrc as body from pg_proc p join pg_language l on l.oid = prolang
       where pronamespace = 'public'::regnamespace and lanname = 'plpgsql'`,

@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { mkdir, open as openFile, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -15,6 +14,7 @@ import { openS3, type S3Options } from '../../src/files/s3.ts';
 import { diskStorage, type FileStorage, storageKey } from '../../src/files/storage.ts';
 import { newFolder } from '../support/folder.ts';
 import { startS3 } from '../support/s3.ts';
+import { portOf } from '../support/socket.ts';
 
 const MIB = 1024 * 1024;
 
@@ -182,10 +182,8 @@ describe('S3', () => {
 
   test('a page of a proxy in place of a response of the store is neither an empty list nor a stored file', async () => {
     const proxy = createServer((_request, response) => response.end('<html><body>Login</body></html>'));
-    await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done));
     onTestFinished(() => void proxy.close());
-    const { port } = proxy.address() as AddressInfo;
-    const { storage } = await openStore({ endpoint: `http://127.0.0.1:${port}` });
+    const { storage } = await openStore({ endpoint: `http://127.0.0.1:${await portOf(proxy)}` });
     await expect(Array.fromAsync(storage.list())).rejects.toThrow('not come from an S3 store');
     const stored = storage.put(storageKey(organizationId, newId()), text());
     await expect(stored).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });

@@ -7,7 +7,7 @@ import { memoryLimiter } from '../../src/http/limiter.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { ownDashboard } from '../support/dashboard.ts';
-import { administer, ownDatabase } from '../support/databases.ts';
+import { ownDatabase, runSql } from '../support/databases.ts';
 import { newFolder } from '../support/folder.ts';
 import { ownApp, ownLog } from '../support/instance.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -63,9 +63,8 @@ describe('GET /readyz', () => {
     const UNAVAILABLE = [503, '1', 'SERVICE_UNAVAILABLE'];
     expect(await readiness(database)).toEqual([200, undefined, undefined]);
     expect(await readiness(empty)).toEqual(UNAVAILABLE);
-    await administer(database.ownerUrl, (client) =>
-      client.query('delete from drizzle.__drizzle_migrations where created_at = $1', [latestMigration]),
-    );
+    const undo = 'delete from drizzle.__drizzle_migrations where created_at = $1';
+    await runSql(database.ownerUrl, undo, [latestMigration]);
     expect(await readiness(database)).toEqual(UNAVAILABLE);
   });
 });

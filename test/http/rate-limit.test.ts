@@ -1,8 +1,9 @@
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { memoryLimiter, redisLimiter } from '../../src/http/limiter.ts';
 import { ownApp } from '../support/instance.ts';
 import { type Agency, clientOf, type Reply, useService } from '../support/service.ts';
+import { portOf } from '../support/socket.ts';
 
 const LIMIT = 5;
 const service = await useService({ requestsPerMinute: LIMIT });
@@ -115,12 +116,11 @@ async function startFailover() {
       }
     });
   });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   onTestFinished(() => void server.close());
   const fail = () => {
     isReplica = true;
   };
-  return { url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`, fail };
+  return { url: `redis://127.0.0.1:${await portOf(server)}`, fail };
 }
 
 test('a Redis that only rejects the counts is reported, and after a failover the new primary counts', async () => {

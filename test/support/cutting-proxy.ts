@@ -1,5 +1,5 @@
 import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { portOf } from './socket.ts';
 
 /**
  * A proxy in front of a service, with a connection for each request. It cuts every nth: in turn before the service receives
@@ -35,9 +35,8 @@ export async function startCuttingProxy(
     upstream.on('error', () => incoming.socket.destroy());
     incoming.pipe(upstream);
   });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: `http://127.0.0.1:${await portOf(server)}`,
     cuts: () => cuts,
     /** Breaks every connection from now on, or accepts connections again. */
     lose: (lost: boolean) => {

@@ -51,6 +51,13 @@ export async function administer<Result>(
   }
 }
 
+/** The rows of a statement, over a connection of its own. */
+export const runSql = <Row extends pg.QueryResultRow>(
+  url: string,
+  text: string,
+  values?: unknown[],
+): Promise<Row[]> => administer(url, async (client) => (await client.query<Row>(text, values)).rows);
+
 /** Runs the statement in a transaction that holds its locks until the returned function is called, or the test ends. */
 export async function hold(
   url: string,
@@ -97,29 +104,22 @@ export function nodesOf(ownerUrl: string): string[] {
 
 /** How many statements on the database wait for this kind of event now: on a cluster, on any of its nodes. */
 export async function countAtWork(ownerUrl: string, event: string): Promise<number> {
-  const results = await Promise.all(
-    nodesOf(ownerUrl).map((node) =>
-      administer(node, (client) =>
-        client.query(
-          `select from pg_stat_activity where datname = current_database() and state = 'active' and wait_event_type = $1`,
-          [event],
-        ),
-      ),
-    ),
-  );
-  return results.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
+  const waiting = `select from pg_stat_activity
+    where datname = current_database() and state = 'active' and wait_event_type = $1`;
+  const found = await Promise.all(nodesOf(ownerUrl).map((node) => runSql(node, waiting, [event])));
+  return found.flat().length;
 }
 
 /** Citus starts its own processes in a database again and again, and can have prepared a commit for a client that has gone. */
 async function dropDatabase(node: string, name: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await administer(node, (client) => client.query(`drop database if exists ${name} with (force)`));
+      await runSql(node, `drop database if exists ${name} with (force)`);
       return;
     } catch (error) {
       if (inject('workerUrls').length === 0 || attempt === 20) throw error;
       const prepared = 'select gid from pg_prepared_xacts where database = $1';
-      const { rows } = await administer(node, (client) => client.query<{ gid: string }>(prepared, [name]));
+      const rows = await runSql<{ gid: string }>(node, prepared, [name]);
       // Not without need: each connection to the database starts a process of Citus there.
       if (rows.length > 0)
         await administer(withDatabase(node, name), async (client) => {
@@ -168,8 +168,7 @@ export async function ownDatabase(template?: string) {
 
 /** Joins the nodes' databases to one cluster; the coordinator's comes first. */
 export async function formCluster([coordinator = '', ...workers]: string[]): Promise<void> {
-  for (const node of [coordinator, ...workers])
-    await administer(node, (client) => client.query('create extension citus'));
+  for (const node of [coordinator, ...workers]) await runSql(node, 'create extension citus');
   await administer(coordinator, async (client) => {
     const add = async (node: string, statement: string) => {
       const { host, port } = new pg.Client({ connectionString: node });
@@ -192,6 +191,6 @@ export async function ownClusterDatabase(
   const database = await ownDatabase(EMPTY_TEMPLATE);
   const [coordinator = '', ...workers] = nodesOf(database.ownerUrl);
   await formCluster([coordinator, ...(await Promise.all(workers.map(addressOf)))]);
-  await administer(database.ownerUrl, (client) => client.query(serviceRole.rights));
+  await runSql(database.ownerUrl, serviceRole.rights);
   return database;
 }

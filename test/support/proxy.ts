@@ -1,6 +1,7 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 import pg from 'pg';
+import { portOf } from './socket.ts';
 
 export type DatabaseProxy = Awaited<ReturnType<typeof startProxy>>;
 
@@ -43,12 +44,10 @@ export async function startProxy(databaseUrl: string, host = '127.0.0.1') {
   const breakAll = () => {
     for (const socket of sockets) socket.destroy();
   };
-  await new Promise<void>((done) => server.listen(0, host, done));
-
   const { user, password, database } = target;
   const credentials = password ? `${user}:${encodeURIComponent(password)}` : user;
   return {
-    url: `postgres://${credentials}@${host}:${(server.address() as AddressInfo).port}/${database}`,
+    url: `postgres://${credentials}@${host}:${await portOf(server, host)}/${database}`,
     opened: () => opened,
     /** Connections stay open, but pass nothing in either direction; new connections hang. */
     freeze: () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { portOf } from './socket.ts';
 
 const bucket = 'attachments';
 const region = 'eu-west-1';
@@ -101,9 +101,8 @@ export async function startS3() {
       (error) => response.destroy(error),
     );
   });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint: `http://127.0.0.1:${await portOf(server)}`,
     bucket,
     variables,
     openUploads: async () => [...uploads.keys()],

@@ -1,4 +1,5 @@
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Server } from 'node:net';
 import type { Service } from './service.ts';
 
 /** A response as the server wrote it: an HTTP client would correct or hide a mistake. */
@@ -8,6 +9,12 @@ export type RawResponse = { status: number; headers: Record<string, string>; tex
 export async function listen({ app }: Pick<Service, 'app'>): Promise<{ port: number; origin: string }> {
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
   return { port: Number(new URL(origin).port), origin };
+}
+
+/** Opens a server that stands in for another on a free port of this machine. */
+export async function portOf(server: Server, host = '127.0.0.1'): Promise<number> {
+  await once(server.listen(0, host), 'listening');
+  return (server.address() as AddressInfo).port;
 }
 
 export function parseHead(head: string): { status: string; headers: Record<string, string> } {

@@ -7,8 +7,9 @@ import { migrateDatabase } from '../../src/db/index.ts';
 import { administer, asService, withDatabase } from '../support/databases.ts';
 import { documentAt } from '../support/documents.ts';
 import { COMPARE } from '../support/drift.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort, startProcess } from '../support/process.ts';
-import { end, openAgency, temporaryFolder } from './instance.ts';
+import { end, openAgency } from './instance.ts';
 
 /** The blocks of docs/operating.md, by psql, pg_dump and pg_restore. */
 
@@ -19,7 +20,7 @@ const [, DB = ''] = /^(db\(\) \{ "\$@".*)$/m.exec(MANUAL) ?? [];
 /** A server of the version of the installed programs: Debian's, of the newest version. */
 async function startPostgres(): Promise<string> {
   const [version] = (await readdir('/usr/lib/postgresql')).sort((a, b) => Number(b) - Number(a));
-  const [folder, port] = [await temporaryFolder(), await freePort()];
+  const [folder, port] = [await newFolder(), await freePort()];
   // PostgreSQL does not run as root.
   const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
   if (user) await chown(folder, user.uid, user.gid);
@@ -37,7 +38,7 @@ async function startPostgres(): Promise<string> {
 
 test('a backup is restored over its own database and into an empty one, and the role of the service works there', async () => {
   const serverUrl = await startPostgres();
-  const folder = await temporaryFolder();
+  const folder = await newFolder();
   const run = (script: string, OWNER_URL: string) =>
     promisify(execFile)('bash', ['-euc', `${DB}\n${script.replace('deploy/', `${process.cwd()}/deploy/`)}`], {
       cwd: folder,

@@ -4,17 +4,17 @@ import { once } from 'node:events';
 import { chmod, rm, statfs, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer, get, type RequestListener } from 'node:http';
 import { request } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/process.ts';
 import { customer, product, web } from '../support/records.ts';
 import { useService } from '../support/service.ts';
-import { exchange, requestBytes } from '../support/socket.ts';
+import { exchange, portOf, requestBytes } from '../support/socket.ts';
 import { neverEnd, trickle } from './attacks.ts';
 import { startClients } from './clients.ts';
-import { clientOf, openInstance, temporaryFolder } from './instance.ts';
+import { clientOf, openInstance } from './instance.ts';
 import { startFront } from './nginx.ts';
 
 /** The service behind the nginx configuration of deploy/. */
@@ -27,7 +27,7 @@ for (let count = 0; count < 100; count += 1)
   await product(attacked, { description: text, specialConditions: text });
 
 async function startBehind(spoolMiB?: number) {
-  const instance = await openInstance({ DATABASE_URL: service.url, DATA_DIR: await temporaryFolder() });
+  const instance = await openInstance({ DATABASE_URL: service.url, DATA_DIR: await newFolder() });
   return { instance, front: await startFront([instance], spoolMiB) };
 }
 
@@ -117,10 +117,9 @@ test('a response that nginx compresses has a tag that If-None-Match and If-Match
 
 /** A server in the place of an instance. It gets whole requests, and ends with the test. */
 async function standIn(handle: RequestListener): Promise<{ port: number; dashboardPort: number }> {
-  const server = createHttpServer({ maxHeaderSize: 65_536 }, handle).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const server = createHttpServer({ maxHeaderSize: 65_536 }, handle);
   onTestFinished(() => void server.close().closeAllConnections());
-  const { port } = server.address() as AddressInfo;
+  const port = await portOf(server);
   return { port, dashboardPort: port };
 }
 

@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { issueApiKey } from '../../src/api-keys/repository.ts';
 import { openDatabase, parseJson, scopeTo } from '../../src/db/index.ts';
@@ -15,13 +12,6 @@ export type Instance = Awaited<ReturnType<typeof openInstance>>;
 export async function end({ child, ended }: ServiceProcess, signal: NodeJS.Signals): Promise<void> {
   child.kill(signal);
   await ended;
-}
-
-/** A folder that is deleted with the test. */
-export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'crm-topology-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /** Starts an instance of the service as a process, which ends with the test. It has the same ports after every start. */

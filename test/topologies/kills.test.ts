@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { migrateDatabase, startEmbeddedPostgres } from '../../src/db/index.ts';
-import { administer, asService, serviceRole } from '../support/databases.ts';
-import { clientOf, openAgency, openInstance, type Send, TOKEN, temporaryFolder } from './instance.ts';
+import { asService, runSql, serviceRole } from '../support/databases.ts';
+import { newFolder } from '../support/folder.ts';
+import { clientOf, openAgency, openInstance, type Send, TOKEN } from './instance.ts';
 import { compare, failures, startTraffic } from './ledger.ts';
 
 const ROUNDS = 10;
@@ -13,7 +14,7 @@ const SIZE = 2 * 1024 * 1024;
 
 /** Durable, as in production: the server of the other tests has no fsync. */
 async function startServer() {
-  const data = join(await temporaryFolder(), 'postgres');
+  const data = join(await newFolder(), 'postgres');
   let server = await startEmbeddedPostgres(data);
   onTestFinished(() => server.stop());
   const start = async () => {
@@ -60,11 +61,11 @@ function startUploads(dashboard: Send, paths: readonly string[]) {
 
 test(`${ROUNDS} SIGKILLs of the service, and as many of PostgreSQL, from which the service recovers by itself, lose no acknowledged write and no acknowledged file, and leave no partial file`, async () => {
   const server = await startServer();
-  await administer(server.url, (client) => client.query(`${serviceRole.role}; ${serviceRole.rights}`));
+  await runSql(server.url, `${serviceRole.role}; ${serviceRole.rights}`);
   await migrateDatabase(server.url);
   const DATABASE_URL = asService(server.url);
   const agency = await openAgency(DATABASE_URL);
-  const instance = await openInstance({ DATABASE_URL, DATA_DIR: await temporaryFolder() });
+  const instance = await openInstance({ DATABASE_URL, DATA_DIR: await newFolder() });
   const dashboard = clientOf(instance.dashboardPort, { authorization: `Bearer ${TOKEN}` });
   const organization = `/dashboard/v1/organizations/${agency.id}`;
   const opportunityId = randomUUID();

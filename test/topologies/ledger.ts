@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { administer } from '../support/databases.ts';
+import { runSql } from '../support/databases.ts';
 import { web } from '../support/records.ts';
 import { clientOf, type Send } from './instance.ts';
 
@@ -81,13 +81,12 @@ export async function compare(
   ownerUrl: string,
   port: number,
 ): Promise<void> {
-  const { rows } = await administer(ownerUrl, (client) =>
-    client.query<Stored>(
-      `select id, first_name as name, archived_at is not null as archived,
-          contacts -> 0 ->> 'identifierValue' as contact, contacts -> 1 ->> 'identifierValue' as second
-        from customers where organization_id = $1`,
-      [agency.id],
-    ),
+  const rows = await runSql<Stored>(
+    ownerUrl,
+    `select id, first_name as name, archived_at is not null as archived,
+        contacts -> 0 ->> 'identifierValue' as contact, contacts -> 1 ->> 'identifierValue' as second
+      from customers where organization_id = $1`,
+    [agency.id],
   );
   const waiting = new Map(customers);
   const wrong = rows.filter(({ id, name, archived, contact, second }) => {

@@ -3,8 +3,9 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
+import { newFolder } from '../support/folder.ts';
 import { freePort, startProcess } from '../support/process.ts';
-import { end, type Instance, temporaryFolder } from './instance.ts';
+import { end, type Instance } from './instance.ts';
 
 const run = promisify(execFile);
 
@@ -54,7 +55,7 @@ async function countRequests({ dashboardPort }: Address): Promise<number> {
  * @param spoolMiB gives the spool a disk of its own of this size: needs root
  */
 export async function startFront(instances: readonly Address[], spoolMiB?: number) {
-  const folder = await temporaryFolder();
+  const folder = await newFolder();
   const [tls, file] = [join(folder, 'tls'), join(folder, 'nginx.conf')];
   // On a disk: temporary folders can be in memory.
   const spool = await mkdtemp('/var/tmp/crm-spool-');

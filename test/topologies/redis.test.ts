@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { ownDatabase } from '../support/databases.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort, type ServiceProcess, startProcess } from '../support/process.ts';
-import { clientOf, end, openAgency, openInstance, temporaryFolder } from './instance.ts';
+import { clientOf, end, openAgency, openInstance } from './instance.ts';
 
 /** Two instances count requests in one Redis. While it does not work, no request fails, and every request is counted. */
 
@@ -32,7 +33,7 @@ async function startInstances() {
   const [redis, database] = [await startRedis(), await ownDatabase()];
   const environment = {
     DATABASE_URL: database.url,
-    DATA_DIR: await temporaryFolder(),
+    DATA_DIR: await newFolder(),
     REDIS_URL: redis.url,
     RATE_LIMIT_PER_MINUTE: String(LIMIT),
   };

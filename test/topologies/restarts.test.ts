@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { ownDatabase } from '../support/databases.ts';
-import { type Instance, openAgency, openInstance, temporaryFolder } from './instance.ts';
+import { newFolder } from '../support/folder.ts';
+import { type Instance, openAgency, openInstance } from './instance.ts';
 import { compare, failures, startTraffic } from './ledger.ts';
 import { startFront } from './nginx.ts';
 
@@ -11,7 +12,7 @@ const CLIENTS = 16;
 test(`of three instances behind nginx, restarted in turn ${RESTARTS} times, none of ${REQUESTS} requests fails`, async () => {
   const database = await ownDatabase();
   const agency = await openAgency(database.url);
-  const environment = { DATABASE_URL: database.url, DATA_DIR: await temporaryFolder() };
+  const environment = { DATABASE_URL: database.url, DATA_DIR: await newFolder() };
   const instances: Instance[] = [];
   for (let count = 0; count < 3; count += 1) instances.push(await openInstance(environment));
   const front = await startFront(instances);

@@ -4,12 +4,13 @@ import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { newFolder } from '../support/folder.ts';
 import { MAIN, startProcess } from '../support/process.ts';
 import { conversation, customer, message, product } from '../support/records.ts';
 import { useService } from '../support/service.ts';
 import { ATTACKS, type Attack, connectAll, get, post } from './attacks.ts';
 import { startClients } from './clients.ts';
-import { openAgency, openInstance, TOKEN, temporaryFolder } from './instance.ts';
+import { openAgency, openInstance, TOKEN } from './instance.ts';
 import { startFront } from './nginx.ts';
 
 /** The service in 512 MiB behind the nginx of deploy/, under attacks, and while keys that only read ask for the largest responses. */
@@ -151,7 +152,7 @@ describe(`in ${LIMIT_MIB} MiB, well-behaved clients of another agency notice not
     ]),
   ])('%s', async (name, attack) => {
     const memory = await boundMemory(LIMIT_MIB * 1024 * 1024);
-    const environment = { DATABASE_URL: service.url, DATA_DIR: await temporaryFolder(), LOG_LEVEL: 'warn' };
+    const environment = { DATABASE_URL: service.url, DATA_DIR: await newFolder(), LOG_LEVEL: 'warn' };
     const front = await startFront([await openInstance(environment, memory.start)]);
     const other = await openAgency(service.url);
     attack(front, agencies[0]?.key ?? '');
