@@ -30,7 +30,7 @@ function isBrokenLink(link: string, from: string): boolean {
   return hash !== '' && !headingsOf(pathname).map(anchorOf).includes(hash.slice(1));
 }
 
-for (const path of globSync(['*.md', 'src/db/README.md', 'test/README.md', 'docs/**/*.md'])) {
+for (const path of globSync(['*.md', 'src/*/README.md', 'test/README.md', 'docs/**/*.md'])) {
   const text = read(path);
   const links = all(text, /\]\(([^)]+)\)/g).filter((link) => !/^https?:/.test(link));
   const broken = [
