@@ -7,7 +7,7 @@ export const htmlPage = (title: string, css: string, body: string): string => `<
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title)}</title>
-<link rel="icon" href="../favicon.ico">
+<link rel="icon" href="data:,">
 <style>${css}</style>
 </head>
 <body>

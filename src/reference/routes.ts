@@ -21,9 +21,6 @@ const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
   "font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const ICON =
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0f766e" d="M1 8l14-6-5 13-2-5z"/></svg>';
-
 const llmsText = (title: string, address: string): string => `# ${title}
 
 - [Guide](${address}/docs/guide.md): how to use the API, with all chapters in one text
@@ -56,7 +53,6 @@ export const referenceRoutes: FastifyPluginAsync<ReferenceOptions> = async (
   }
 
   redirect('/docs', 'docs/');
-  serve('/favicon.ico', 'image/svg+xml', () => ICON);
   serve('/openapi.json', 'application/json', document);
   serve('/docs/', 'text/html', () => referencePage(title, hasGuide, publicUrl));
   serve('/docs/js/scalar.js', 'text/javascript', referenceScript);

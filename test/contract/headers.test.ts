@@ -21,7 +21,6 @@ const KINDS: Record<string, [status: number, caching?: string]> = {
   '/docs/guide/': [301, 'public, no-cache'],
   '/openapi.json': [200, 'public, no-cache'],
   '/llms.txt': [200, 'public, no-cache'],
-  '/favicon.ico': [200, 'public, no-cache'],
   '/files/:token': [403, 'no-store'],
   '/livez': [200],
   '/readyz': [200],
