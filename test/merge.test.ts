@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { inTransaction, type OrganizationScope } from '../src/db/index.ts';
+import type { OrganizationScope } from '../src/db/index.ts';
 import { opportunityRecord } from '../src/opportunities/repository.ts';
 import { mergeCustomer } from '../src/person/merge.ts';
 import { useDashboard } from './support/dashboard.ts';
@@ -125,7 +125,7 @@ test.each(['put', 'update'] as const)(
     const write = async (scope: OrganizationScope, fields: object) =>
       opportunityRecord[method](scope, lead.id, { salesStage: 'qualified', ...fields });
     let into = '';
-    const [written] = await inTransaction(agency.scope, async (within) => {
+    const [written] = await agency.scope.transaction(async (within) => {
       await write(within, { nights: 3 });
       const waiting = write(agency.scope, { customerId: from.id });
       await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);

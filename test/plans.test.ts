@@ -46,7 +46,7 @@ const OTHER_SIZE = { customers: 20, products: 60, opportunities: 20, conversatio
 /** So many that reading a whole table is never the best plan, even if the filter finds most of the organization's rows. */
 const OTHER_ORGANIZATIONS = 100;
 
-type Read = (scope: OrganizationScope) => Promise<unknown>;
+type Read = (scope: OrganizationScope, db: Queries) => Promise<unknown>;
 
 const page = { limit: LIMIT, offset: 0 };
 const thread = recordId('conversation', AGENCY, rotatedConversation(0));
@@ -116,8 +116,8 @@ const READS: Record<string, Read> = {
     listAttachments(scope, recordId('quote', AGENCY, 6), { sign: ({ organizationId }) => organizationId }),
   export: async (scope) => Array.fromAsync(await exportCustomer(scope, customerId, links)),
   erasure: (scope) => eraseCustomer(scope, customerId),
-  'job: purge of products': ({ db }) => purgeCatalogProducts(db, LIMIT),
-  'job: sweep of idempotency keys': ({ db }) => sweepKeys(db, LIMIT),
+  'job: purge of products': (_scope, db) => purgeCatalogProducts(db, LIMIT),
+  'job: sweep of idempotency keys': (_scope, db) => sweepKeys(db, LIMIT),
   merge: (scope) => mergeCustomer(scope, customerId, { from: recordId('customer', AGENCY, 6) }),
 };
 
@@ -203,7 +203,7 @@ async function statementsOf(read: Read, rows: object[]): Promise<QueryConfig[]> 
     return rows.map((row) => (hasTotal ? row : { ...row, total: undefined })) as Row[];
   };
   const recorder: Queries = { read: record, write: record, transaction: (work) => work(recorder) };
-  await read(scopeTo({ for: () => recorder }, organizationId(AGENCY)));
+  await read(scopeTo({ for: () => recorder }, organizationId(AGENCY)), recorder);
   return statements;
 }
 

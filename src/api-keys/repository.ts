@@ -12,7 +12,6 @@ import {
   defineLock,
   defineUpdate,
   fieldsOf,
-  inTransaction,
   isId,
   issuedKeys,
   type Json,
@@ -105,8 +104,8 @@ async function insertKey(
   return toJson({ ...parseJson(issued), key });
 }
 
-async function rejectPast({ db }: OrganizationScope, expiresAt: string | null | undefined): Promise<void> {
-  if (expiresAt && Date.parse(expiresAt) <= (await databaseNow(db)))
+async function rejectPast(scope: OrganizationScope, expiresAt: string | null | undefined): Promise<void> {
+  if (expiresAt && Date.parse(expiresAt) <= (await databaseNow(scope)))
     throw invalid('body.expiresAt', 'must be in the future');
 }
 
@@ -122,7 +121,7 @@ const changeSettings = defineUpdate('api_keys.update', keyView, columnsOf(ApiKey
 export async function updateApiKey(scope: OrganizationScope, id: string, input: ApiKeyUpdate) {
   const { expiresAt } = input;
   if (expiresAt === undefined) return changeSettings(scope, id, input);
-  return inTransaction(scope, async (within) => {
+  return scope.transaction(async (within) => {
     const stored = parseJson(await lockApiKey(within, id));
     if (expiresAt !== stored.expiresAt) {
       await rejectPast(within, expiresAt);
@@ -138,8 +137,8 @@ const revokeStatement = prepared('api_keys.revoke', ($: Params<RecordKey>) => {
 });
 
 /** @throws API_KEY_NOT_FOUND */
-export async function revokeApiKey({ db, organizationId }: OrganizationScope, id: string) {
-  const [row] = isId(id) ? await db.write(revokeStatement, { organizationId, id }) : [];
+export async function revokeApiKey(scope: OrganizationScope, id: string) {
+  const [row] = isId(id) ? await scope.write(revokeStatement, { id }) : [];
   if (!row) throw recordNotFound(issuedKeys, id);
   return row.body;
 }
@@ -171,14 +170,13 @@ export const rotateApiKey = (
   id: string,
   { overlapSeconds, expiresAt }: ApiKeyRotate,
 ): Promise<Json<ApiKey & { key: string }>> =>
-  inTransaction(scope, async (within) => {
+  scope.transaction(async (within) => {
     await rejectPast(within, expiresAt);
     const old = parseJson(await lockApiKey(within, id));
-    const { db, organizationId } = within;
     const replacedBy = newId();
-    const [replaced] = await db.write(replaceStatement, { organizationId, id, replacedBy, overlapSeconds });
+    const [replaced] = await within.write(replaceStatement, { id, replacedBy, overlapSeconds });
     if (!replaced) throw new ApiError('API_KEY_INACTIVE');
-    const end = expiresAt === undefined ? renewedExpiry(old, await databaseNow(db)) : expiresAt;
+    const end = expiresAt === undefined ? renewedExpiry(old, await databaseNow(within)) : expiresAt;
     return insertKey(within, { ...old, expiresAt: end }, replacedBy);
   });
 

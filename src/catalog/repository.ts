@@ -18,7 +18,6 @@ import {
   hasEntry,
   type IdempotencyKey,
   type Ids,
-  inTransaction,
   isoTime,
   type Json,
   keyIn,
@@ -109,7 +108,7 @@ export async function updateCatalogProduct(
   { variants, ...fields }: CatalogProductRecordUpdate,
 ): Promise<Json<CatalogProduct>> {
   if (!variants) return patch(scope, id, fields);
-  return inTransaction(scope, async (within) => {
+  return scope.transaction(async (within) => {
     const stored = parseJson(await lock(within, id));
     return patch(within, id, { ...fields, variants: patchedVariants(variants, stored.variants) });
   });

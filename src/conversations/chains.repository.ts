@@ -12,7 +12,6 @@ import {
   defineLock,
   definePut,
   FIXED,
-  inTransaction,
   type Json,
   keyIs,
   NO_ID,
@@ -102,11 +101,10 @@ const lockThreadStatement = prepared('conversations.lock_thread', ($: Params<Rec
 });
 
 /** Locks the chain, then the thread: what the next thread inherits. Undefined if there is none. */
-export async function lockThread({ db, organizationId }: OrganizationScope, id: string) {
-  const key = { organizationId, id };
+export async function lockThread(scope: OrganizationScope, id: string) {
   const [[chain], [thread]] = await Promise.all([
-    db.write(lockChainStatement, key),
-    db.write(lockThreadStatement, key),
+    scope.write(lockChainStatement, { id }),
+    scope.write(lockThreadStatement, { id }),
   ]);
   return chain && thread;
 }
@@ -165,16 +163,15 @@ function write(
 
 /** Writes a thread with what its body omits of the one that it continues. */
 const writeNext = (scope: OrganizationScope, id: string, input: ConversationPut, rotatedFrom: string) =>
-  inTransaction(scope, async (within) => {
-    const { db, organizationId } = within;
+  scope.transaction(async (within) => {
     const previous = await lockThread(within, rotatedFrom);
     if (!previous) throw referenceRejected('rotatedFrom');
     const { chainId, continuedBy, ...inherited } = previous;
     if (continuedBy !== null && continuedBy !== id)
       throw invalid('body.rotatedFrom', 'is already continued by another thread');
     const written = await write(within, id, { ...inherited, ...input }, input, chainId);
-    const key = { organizationId, id: rotatedFrom, continuedBy: id };
-    if (written.created) await db.write(continueStatement, key);
+    const continued = { id: rotatedFrom, continuedBy: id };
+    if (written.created) await within.write(continueStatement, continued);
     return written;
   });
 
@@ -195,7 +192,7 @@ export const updateConversation = (
   id: string,
   input: ConversationUpdate,
 ): Promise<Json<ConversationRecord>> =>
-  inTransaction(scope, async (within) => {
+  scope.transaction(async (within) => {
     const stored = parseJson(await lockConversation(within, id));
     const { channel = stored.channel, contact = stored.contact } = input;
     const keyOf = (channel: string, contact: string) => keyOnChannel(channel, contact) ?? contact;

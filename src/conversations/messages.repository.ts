@@ -8,7 +8,6 @@ import {
   conversations,
   fieldsOf,
   type Get,
-  inTransaction,
   type Json,
   jsonRow,
   keyIs,
@@ -114,13 +113,12 @@ const writeStatement = prepared(
 
 /** @throws CONVERSATION_NOT_FOUND, VALIDATION_FAILED naming delivery fields of the other store */
 async function writeMessages(
-  { db, organizationId }: OrganizationScope,
+  scope: OrganizationScope,
   conversationId: string,
   messages: readonly Message[],
   pathOf: PathOf,
 ): Promise<{ store: StoreName; inserted: number }> {
-  const [written] = await db.write(writeStatement, {
-    organizationId,
+  const [written] = await scope.write(writeStatement, {
     conversationId,
     messages: JSON.stringify(messages.map(toRow)),
     stores: storeNames.filter((store) => misplaced(store, messages, pathOf).length === 0),
@@ -148,12 +146,12 @@ const messageNotFound = (id: string) => new ApiError('MESSAGE_NOT_FOUND', { id }
 
 /** @throws MESSAGE_NOT_FOUND */
 async function getMessage(
-  { db, organizationId }: OrganizationScope,
+  scope: OrganizationScope,
   store: StoreName,
   conversationId: string,
   id: string,
 ): Promise<Json<ConversationMessageRecord>> {
-  const [row] = await db.read(stores[store].get, { organizationId, conversationId, id });
+  const [row] = await scope.read(stores[store].get, { conversationId, id });
   if (!row) throw messageNotFound(id);
   return row.body;
 }
@@ -191,7 +189,7 @@ export const updateMessage = (
   id: string,
   { delivery, ...input }: ConversationMessageUpdate,
 ): Promise<Json<ConversationMessageRecord>> =>
-  inTransaction(scope, async (within) => {
+  scope.transaction(async (within) => {
     const stored = parseJson(await lockMessage(conversationId)(within, id));
     const whole = { ...stored, ...(input as Partial<ConversationMessagePut>) };
     const delivered = delivery === null ? null : { ...stored.delivery, ...delivery };
@@ -261,14 +259,14 @@ const reportedStatement = prepared(
  * @throws MESSAGE_NOT_FOUND
  */
 export async function reportDelivery(
-  { db, organizationId }: OrganizationScope,
+  scope: OrganizationScope,
   providerMessageId: string,
   { status, statusAt }: DeliveryReport,
 ): Promise<Json<ConversationMessageRecord>> {
-  const key = { organizationId, providerMessageId };
+  const key = { providerMessageId };
   const isText = name().safeParse(providerMessageId).success;
   const [row] = isText
-    ? await db.transaction(({ write }) => {
+    ? await scope.transaction(({ write }) => {
         // Sent together.
         write(lockReportedStatement, key);
         if (status !== undefined) write(reportStatement, { ...key, status, statusAt: statusAt ?? null });

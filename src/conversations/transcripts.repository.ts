@@ -102,13 +102,13 @@ const MAX_BIGINT = String(2n ** 63n - 1n);
 
 /** The position that `before` or `after` names: a message, a timestamp, or the end. */
 async function positionOf(
-  { db, organizationId }: OrganizationScope,
+  scope: OrganizationScope,
   id: string,
   { before = 'infinity', after }: ConversationTranscriptQuery,
 ): Promise<Position> {
   const sent = after ?? before;
   if (!isId(sent)) return { createdAt: sent, arrival: after === undefined ? '0' : MAX_BIGINT };
-  const [position, other] = await db.read(positionStatement, { organizationId, id, messageId: sent });
+  const [position, other] = await scope.read(positionStatement, { id, messageId: sent });
   if (!position) throw recordNotFound(threads, id);
   const path = after === undefined ? 'query.before' : 'query.after';
   if (position.createdAt === null) throw invalid(path, 'is not the id of a message in this transcript');
@@ -121,11 +121,10 @@ function defineTranscript<Message extends ConversationMessage>(name: string, fie
   const before = prepared(name, ($: Params<TranscriptValues>) => transcript(fields, BEFORE, $));
   const after = prepared(`${name}_after`, ($: Params<TranscriptValues>) => transcript(fields, AFTER, $));
   return async (scope: OrganizationScope, id: string, query: ConversationTranscriptQuery) => {
-    const { db, organizationId } = scope;
     if (!isId(id)) throw recordNotFound(threads, id);
     const position = await positionOf(scope, id, query);
     const statement = query.after === undefined ? before : after;
-    const [row] = await db.read(statement, { organizationId, id, limit: query.limit, ...position });
+    const [row] = await scope.read(statement, { id, limit: query.limit, ...position });
     if (!row) throw recordNotFound(threads, id);
     return jsonOf<{ data: Message[]; total: number }>(row.body);
   };

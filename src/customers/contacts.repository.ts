@@ -15,7 +15,6 @@ import {
   customerContactKeys,
   customers,
   type Filter,
-  inTransaction,
   LostRace,
   newId,
   type OrganizationScope,
@@ -123,12 +122,12 @@ const ownersStatement = prepared(
  * attempt can succeed
  */
 export async function rejectTaken(
-  { db, organizationId }: OrganizationScope,
+  scope: OrganizationScope,
   id: string,
   contactKeys: readonly string[],
   name: string,
 ): Promise<never> {
-  const owners = await db.read(ownersStatement, { organizationId, id, contactKeys });
+  const owners = await scope.read(ownersStatement, { id, contactKeys });
   if (owners.length === 0) throw new LostRace('Somebody else had a contact, or a conversation with it.');
   const taken = owners.map(({ place, customerId }) => ({ path: `${name}[${place}]`, customerId }));
   throw new ApiError('CUSTOMER_CONTACT_CONFLICT', taken);
@@ -146,10 +145,8 @@ const lockThreadsStatement = prepared(
 );
 
 /** Locks the conversations that a customer with these contacts would get: before the customer, as src/db/README.md says. */
-export const lockUnlinkedThreads = (
-  { db, organizationId }: OrganizationScope,
-  contactKeys: readonly string[],
-) => db.write(lockThreadsStatement, { organizationId, contactKeys });
+export const lockUnlinkedThreads = (scope: OrganizationScope, contactKeys: readonly string[]) =>
+  scope.write(lockThreadsStatement, { contactKeys });
 
 /**
  * Runs a write that claims contacts for the customer. It does not wait for locked conversations; if it meets one, the next attempt
@@ -170,8 +167,8 @@ export function claimContacts<Result>(
     });
   return attempt(scope).catch((error) => {
     // A transaction (with If-Match) begins again, and locks them before the customer.
-    if (!(error instanceof LostRace) || scope.db.isTransaction) throw error;
-    return inTransaction(scope, async (within) => {
+    if (!(error instanceof LostRace) || scope.isTransaction) throw error;
+    return scope.transaction(async (within) => {
       await lockUnlinkedThreads(within, contactKeys);
       return attempt(within);
     });

@@ -20,7 +20,6 @@ import {
   hasEntry,
   type IdempotencyKey,
   includingArchived,
-  inTransaction,
   isId,
   isoTime,
   type Json,
@@ -105,7 +104,7 @@ const withMergedHint =
   (scope, id, ...args) =>
     work(scope, id, ...args).catch(async (error) => {
       if (!isId(id) || !(error instanceof ApiError && error.code === 'CUSTOMER_NOT_FOUND')) throw error;
-      const [merged] = await scope.db.read(mergedStatement, { organizationId: scope.organizationId, id });
+      const [merged] = await scope.read(mergedStatement, { id });
       if (!merged) throw error;
       const next = merged.isActive ? 'Use that id' : 'That customer is archived';
       const hint = ` It was merged into customer ${merged.mergedInto}. ${next}.`;
@@ -237,7 +236,7 @@ const restoreArchived = defineRestore('customers.restore', recordView);
  */
 export async function restoreCustomer(scope: OrganizationScope, id: string): Promise<Json<CustomerRecord>> {
   const contactKeys = parseJson(await getCustomerRecord(scope, id)).contacts.map(keyOfContact);
-  return inTransaction(scope, async (within) => {
+  return scope.transaction(async (within) => {
     await lockUnlinkedThreads(within, contactKeys);
     // Under the lock: a merge or an erasure is seen, or waits.
     const { archivedAt, erasedAt, mergedInto } = parseJson(await lockCustomerRecord(within, id));

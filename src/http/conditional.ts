@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
 import { entityTag } from '../../rules/entity-tag.ts';
 import { ApiError } from '../contract/errors.ts';
-import { inTransaction, type Json, type OrganizationScope, type Put } from '../db/index.ts';
+import type { Json, OrganizationScope, Put } from '../db/index.ts';
 import { isCacheable } from './headers.ts';
 
 /** What a proxy that compresses adds to a tag. It changes the encoding of a response, not the record. */
@@ -65,7 +65,7 @@ export function ifMatch<Body, Result>(
       throw noMatch(named);
     return work(within, id, body);
   };
-  return needsTransaction ? inTransaction(scope, checked) : checked(scope);
+  return needsTransaction ? scope.transaction(checked) : checked(scope);
 }
 
 /**

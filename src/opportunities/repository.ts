@@ -107,11 +107,11 @@ const sumStatement = statementsBySet(
 
 /** One row for each stage, with the sums of each currency. */
 export async function sumOpportunities(
-  { db, organizationId }: OrganizationScope,
+  scope: OrganizationScope,
   query: OpportunityTotalsQuery,
 ): Promise<Json<{ data: OpportunityTotal[] }>> {
   const values = valuesOf(filters, query);
-  const rows = await db.read(sumStatement(Object.keys(values)), { ...values, organizationId });
+  const rows = await scope.read(sumStatement(Object.keys(values)), values);
   const sums = rows.map(({ body }) => body);
   return jsonList(sums, ']}');
 }

@@ -61,7 +61,7 @@ export async function createOrganization(db: Queries, name: string, id = newId()
 }
 
 /** @throws ORGANIZATION_NOT_FOUND */
-export async function getOrganization(db: Queries, id: string): Promise<Json<Organization>> {
+export async function getOrganization(db: Pick<Queries, 'read'>, id: string): Promise<Json<Organization>> {
   return rowOf(isId(id) ? await db.read(getStatement, { id }) : [], id).body;
 }
 
@@ -80,10 +80,11 @@ const OPEN_MS = 900;
 const openUntil = new LruMap<number>(1_000);
 
 /** @throws ORGANIZATION_NOT_FOUND; ORGANIZATION_CLOSED if it must be open */
-export async function checkOrganization({ db, organizationId: id }: OrganizationScope, needsOpen: boolean) {
+export async function checkOrganization(scope: OrganizationScope, needsOpen: boolean) {
+  const { organizationId: id } = scope;
   const now = performance.now();
   if (now < (openUntil.get(id) ?? 0)) return;
-  const { isClosed } = rowOf(isId(id) ? await db.read(stateStatement, { id }) : [], id);
+  const { isClosed } = rowOf(isId(id) ? await scope.read(stateStatement, { id }) : [], id);
   if (needsOpen && isClosed) throw new ApiError('ORGANIZATION_CLOSED');
   if (!isClosed) openUntil.set(id, now + OPEN_MS);
 }
@@ -92,9 +93,9 @@ const lockOrganizationStatement = prepared('organizations.lock', ($: Params<Key>
   qb.select({}).from(organizations).where(eq(organizations.id, $.id)).for('no key update'),
 );
 
-export async function lockOrganization({ db }: OrganizationScope, id: string): Promise<Json<Organization>> {
-  await db.write(lockOrganizationStatement, { id });
-  return getOrganization(db, id);
+export async function lockOrganization(scope: OrganizationScope, id: string): Promise<Json<Organization>> {
+  await scope.write(lockOrganizationStatement, { id });
+  return getOrganization(scope, id);
 }
 
 const renameStatement = prepared('organizations.rename', ($: Params<Key & { name: string | null }>) =>
@@ -109,11 +110,11 @@ const renameStatement = prepared('organizations.rename', ($: Params<Key & { name
 
 /** @throws ORGANIZATION_NOT_FOUND */
 export async function updateOrganization(
-  { db }: OrganizationScope,
+  scope: OrganizationScope,
   id: string,
   { name = null }: { name?: string | null | undefined },
 ): Promise<Json<Organization>> {
-  return rowOf(await db.write(renameStatement, { id, name }), id).body;
+  return rowOf(await scope.write(renameStatement, { id, name }), id).body;
 }
 
 function defineClosedAt<T>(name: string, fields: Fields<T>, closedAt: SQL) {
@@ -123,8 +124,9 @@ function defineClosedAt<T>(name: string, fields: Fields<T>, closedAt: SQL) {
       qb.update(organizations).set({ closedAt }).where(organizationIs($)),
     ),
   );
-  return async ({ db, organizationId: id }: OrganizationScope): Promise<Json<T>> => {
-    const { body } = rowOf(await db.write(statement, { id }), id);
+  return async (scope: OrganizationScope): Promise<Json<T>> => {
+    const { organizationId: id } = scope;
+    const { body } = rowOf(await scope.write(statement, { id }), id);
     openUntil.delete(id);
     return body;
   };

@@ -11,7 +11,6 @@ import {
   customers,
   erasures,
   type Ids,
-  inTransaction,
   isAnyOf,
   isFirstThread,
   keyIn,
@@ -194,50 +193,48 @@ const savedErasure = unprepared('customers.erasure', ($: Params<RecordKey>) => {
   return selectJson<ErasedCustomer>({ id, erasedAt, erased, sameContacts }, erasures, isOfCustomer);
 });
 
+/** Locks are taken in the order of src/db/README.md. */
+async function erase(scope: OrganizationScope, id: string) {
+  const person = await findPerson(scope, id);
+  const records = { ids: person.customers };
+  await scope.write(lockChains, person);
+  const locked = await scope.write(lockThreads, person);
+  await scope.write(lockOpportunities, person);
+  await scope.write(lockCustomers, records);
+  // Whoever gave the person a conversation since has been waited for.
+  const found = [await findPerson(scope, id), await scope.read(findThreads, person)];
+  if (!isDeepStrictEqual(found, [person, locked]))
+    throw new LostRace('The person was changed by somebody else.');
+
+  const threads = { ids: locked.filter(({ isTied }) => isTied).map(({ id }) => id) };
+  const spoken: { id: string; count: number }[] = [];
+  for (const messages of eraseMessages) spoken.push(...(await scope.write(messages, threads)));
+  await scope.write(touchThreads, { ids: spoken.map(({ id }) => id) });
+  const [erasedThreads] = await scope.write(eraseThreads, { ...threads, id: person.id });
+  const [erasedOpportunities] = await scope.write(eraseOpportunities, person);
+  const [erasedQuotes] = await scope.write(eraseQuotes, person);
+  const attachments = await scope.write(eraseAttachments, person);
+  const sameContacts = await findSameContacts(scope, person);
+  await scope.write(eraseCustomers, records);
+
+  const erased: z.infer<typeof ErasedCounts> = {
+    contacts: person.contactKeys.length,
+    conversations: erasedThreads?.count ?? 0,
+    messages: spoken.reduce((sum, { count }) => sum + count, 0),
+    opportunities: erasedOpportunities?.count ?? 0,
+    quotes: erasedQuotes?.count ?? 0,
+    attachments: attachments.length,
+  };
+  await scope.write(saveErasure, { ...records, erased: JSON.stringify(erased), sameContacts });
+  const [saved] = await scope.read(savedErasure, { id });
+  if (!saved) throw new Error('An erasure was saved and is not there.');
+  return { erasure: saved.body, attachments: attachments.map(({ id }) => id) };
+}
+
 /**
- * Erases the customer and everybody merged into it, all or nothing. Locks are taken in the order of src/db/README.md.
+ * Erases the customer and everybody merged into it, all or nothing.
  * @returns what the first erasure erased, and the ids of the attachments of this one: the caller removes their files
  * @throws CUSTOMER_NOT_FOUND
  */
 export const eraseCustomer = (scope: OrganizationScope, id: string) =>
-  inTransaction(
-    scope,
-    async (within) => {
-      const { db, organizationId } = within;
-      const person = await findPerson(within, id);
-      const records = { organizationId, ids: person.customers };
-      await db.write(lockChains, person);
-      const locked = await db.write(lockThreads, person);
-      await db.write(lockOpportunities, person);
-      await db.write(lockCustomers, records);
-      // Whoever gave the person a conversation since has been waited for.
-      const found = [await findPerson(within, id), await db.read(findThreads, person)];
-      if (!isDeepStrictEqual(found, [person, locked]))
-        throw new LostRace('The person was changed by somebody else.');
-
-      const threads = { organizationId, ids: locked.filter(({ isTied }) => isTied).map(({ id }) => id) };
-      const spoken: { id: string; count: number }[] = [];
-      for (const erase of eraseMessages) spoken.push(...(await db.write(erase, threads)));
-      await db.write(touchThreads, { organizationId, ids: spoken.map(({ id }) => id) });
-      const [erasedThreads] = await db.write(eraseThreads, { ...threads, id: person.id });
-      const [erasedOpportunities] = await db.write(eraseOpportunities, person);
-      const [erasedQuotes] = await db.write(eraseQuotes, person);
-      const attachments = await db.write(eraseAttachments, person);
-      const sameContacts = await findSameContacts(within, person);
-      await db.write(eraseCustomers, records);
-
-      const erased: z.infer<typeof ErasedCounts> = {
-        contacts: person.contactKeys.length,
-        conversations: erasedThreads?.count ?? 0,
-        messages: spoken.reduce((sum, { count }) => sum + count, 0),
-        opportunities: erasedOpportunities?.count ?? 0,
-        quotes: erasedQuotes?.count ?? 0,
-        attachments: attachments.length,
-      };
-      await db.write(saveErasure, { ...records, erased: JSON.stringify(erased), sameContacts });
-      const [saved] = await db.read(savedErasure, { organizationId, id });
-      if (!saved) throw new Error('An erasure was saved and is not there.');
-      return { erasure: saved.body, attachments: attachments.map(({ id }) => id) };
-    },
-    TIMEOUT_MS,
-  );
+  scope.transaction((within) => erase(within, id), TIMEOUT_MS);

@@ -153,21 +153,19 @@ async function* parts(
   [customer, ...others]: readonly Json<CustomerRecord>[],
   links: FileLinks,
 ): AsyncIterable<string | Buffer> {
-  const { db, organizationId } = scope;
   const tied = (statement: Statement<Item, Page>) =>
-    pages(PAGE, (last?: Item) => db.read(statement, { ...person, after: last?.id ?? null, limit: PAGE }));
+    pages(PAGE, (last?: Item) => scope.read(statement, { ...person, after: last?.id ?? null, limit: PAGE }));
   const messagesOf = (conversationId: string) =>
     pages(MESSAGES, (last?: MessageItem) => {
       const { createdAt = '-infinity', arrival: after = '0' } = last ?? {};
-      const limit = MESSAGES;
-      return db.read(messagePages, { organizationId, conversationId, createdAt, after, limit });
+      return scope.read(messagePages, { conversationId, createdAt, after, limit: MESSAGES });
     });
   const withAttachments = async ({ id, body }: Item): Promise<Buffer> => {
     const attachments = await listAttachmentsIncludingArchived(scope, id, links);
     return Buffer.concat([open(body), Buffer.from(`,"attachments":${toJson(attachments)}}`)]);
   };
 
-  yield `{"exportedAt":"${new Date(await databaseNow(db)).toISOString()}","customer":${customer},"mergedCustomers":[${others.join()}],"opportunities":[`;
+  yield `{"exportedAt":"${new Date(await databaseNow(scope)).toISOString()}","customer":${customer},"mergedCustomers":[${others.join()}],"opportunities":[`;
   yield* entries(tied(opportunityPages), ({ body }) => body);
   yield '],"quotes":[';
   yield* entries(tied(quotePages), withAttachments);

@@ -17,7 +17,6 @@ import {
   columns,
   conversations,
   customers,
-  inTransaction,
   isFirstThread,
   isId,
   isVisible,
@@ -105,7 +104,7 @@ const merged = Object.entries(customerColumns).map(
 );
 
 /** With a subselect: Citus accepts no function of a column in `set` that is not immutable, such as `concat`. */
-const merge = unprepared(
+const mergeFields = unprepared(
   'customers.merge',
   ($: Params<Merge>): SQL<typeof CUSTOMER_BOUNDS> => sql`
     update ${customers} set (${columnList(customerColumns)}) = (
@@ -142,42 +141,35 @@ function checkBounds(merged: typeof CUSTOMER_BOUNDS): void {
   );
 }
 
+/** Locks are taken in the order of src/db/README.md. */
+async function merge(scope: OrganizationScope, id: string, from: string): Promise<Json<CustomerRecord>> {
+  if (id.toLowerCase() === from.toLowerCase()) throw invalid('body.from', 'must be another customer');
+  const both = { id, from };
+  if (isId(id))
+    for (const lock of [lockThreads, lockOpportunities, lockCustomers]) await scope.write(lock, both);
+  const customer = await customerRecordStatements.get(scope, id);
+  const [state] = await scope.read(stateOfFrom, both);
+  if (state?.isMerged) return customer;
+  if (!state?.isMergeable)
+    throw invalid('body.from', 'must be a customer of this organization that was neither merged nor erased');
+
+  await scope.write(archiveFrom, both);
+  const [bounded] = await scope.write(mergeFields, both);
+  if (!bounded) {
+    const { contacts } = parseJson(await getCustomerRecord(scope, from));
+    return rejectTaken(scope, id, contacts.map(keyOfContact), 'from.contacts');
+  }
+  checkBounds(bounded);
+  for (const move of [moveThreads, moveOpportunities]) await scope.write(move, both);
+  return customerRecordStatements.get(scope, id);
+}
+
 /**
- * Merges the customer `from`, archived or not, into the customer, all or nothing. Repeating it changes nothing. Locks are taken in the
- * order of src/db/README.md.
+ * Merges the customer `from`, archived or not, into the customer, all or nothing. Repeating it changes nothing.
  * @throws CUSTOMER_NOT_FOUND, VALIDATION_FAILED naming `from`, CUSTOMER_CONTACT_CONFLICT
  */
 export const mergeCustomer = (
   scope: OrganizationScope,
   id: string,
   { from }: z.infer<typeof CustomerMerge>,
-): Promise<Json<CustomerRecord>> =>
-  inTransaction(
-    scope,
-    async (within) => {
-      const { db, organizationId } = within;
-      const both = { organizationId, id, from };
-      if (id.toLowerCase() === from.toLowerCase()) throw invalid('body.from', 'must be another customer');
-      if (isId(id))
-        for (const lock of [lockThreads, lockOpportunities, lockCustomers]) await db.write(lock, both);
-      const customer = await customerRecordStatements.get(within, id);
-      const [state] = await db.read(stateOfFrom, both);
-      if (state?.isMerged) return customer;
-      if (!state?.isMergeable)
-        throw invalid(
-          'body.from',
-          'must be a customer of this organization that was neither merged nor erased',
-        );
-
-      await db.write(archiveFrom, both);
-      const [bounded] = await db.write(merge, both);
-      if (!bounded) {
-        const { contacts } = parseJson(await getCustomerRecord(within, from));
-        return rejectTaken(within, id, contacts.map(keyOfContact), 'from.contacts');
-      }
-      checkBounds(bounded);
-      for (const move of [moveThreads, moveOpportunities]) await db.write(move, both);
-      return customerRecordStatements.get(within, id);
-    },
-    TIMEOUT_MS,
-  );
+): Promise<Json<CustomerRecord>> => scope.transaction((within) => merge(within, id, from), TIMEOUT_MS);

@@ -53,12 +53,12 @@ const recordsStatement = unprepared('customers.of_person', ($: Params<RecordKey>
 });
 
 /** @throws CUSTOMER_NOT_FOUND */
-export async function findPerson({ db, organizationId }: OrganizationScope, id: string): Promise<Person> {
-  const records = isId(id) ? await db.read(recordsStatement, { organizationId, id }) : [];
+export async function findPerson(scope: OrganizationScope, id: string): Promise<Person> {
+  const records = isId(id) ? await scope.read(recordsStatement, { id }) : [];
   const survivor = records.find(({ mergedInto }) => mergedInto === null);
   if (!survivor) throw recordNotFound(activeCustomers, id);
   return {
-    organizationId,
+    organizationId: scope.organizationId,
     id: survivor.id,
     customers: records.map((record) => record.id),
     contactKeys: [...new Set(records.flatMap(({ contactKeys }) => contactKeys))],
@@ -103,5 +103,5 @@ const sameContactsStatement = unprepared(
 );
 
 /** The ids of other customers that have one of the contacts, or had it when they were archived. */
-export const findSameContacts = async ({ db }: OrganizationScope, person: Person): Promise<string[]> =>
-  (await db.read(sameContactsStatement, person)).map(({ id }) => id);
+export const findSameContacts = async (scope: OrganizationScope, person: Person): Promise<string[]> =>
+  (await scope.read(sameContactsStatement, person)).map(({ id }) => id);

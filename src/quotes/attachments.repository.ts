@@ -7,7 +7,6 @@ import {
   defineGet,
   type IdempotencyKey,
   type Ids,
-  inTransaction,
   isId,
   isoTime,
   isVisible,
@@ -65,8 +64,7 @@ function defineAttachments(name: string, view: Resource) {
     { isShort: true },
   );
   return async (scope: OrganizationScope, id: string, links: FileLinks): Promise<QuoteAttachment[]> => {
-    const { db, organizationId } = scope;
-    const [row] = isId(id) ? await db.read(statement, { organizationId, id }) : [];
+    const [row] = isId(id) ? await scope.read(statement, { id }) : [];
     if (!row) throw recordNotFound(view, id);
     const sign = async (attachment: StoredAttachment) => ({
       ...attachment,
@@ -105,11 +103,11 @@ const findStatement = prepared('quotes.find_attachment', ($: Params<RecordKey & 
 
 /** @param until milliseconds since 1970, by the database's clock: later, nothing is found */
 export async function findAttachment(
-  { db, organizationId }: OrganizationScope,
+  scope: OrganizationScope,
   id: string,
   until: number,
 ): Promise<StoredAttachment | undefined> {
-  const [row] = await db.read(findStatement, { organizationId, id, until });
+  const [row] = await scope.read(findStatement, { id, until });
   return row;
 }
 
@@ -163,8 +161,8 @@ const touchStatement = prepared('quotes.touch', ($: Params<RecordKey>) =>
 );
 
 /** Moves `updatedAt` of the quote, and locks it. */
-async function touchQuote({ db, organizationId }: OrganizationScope, id: string): Promise<void> {
-  const [row] = await db.write(touchStatement, { organizationId, id });
+async function touchQuote(scope: OrganizationScope, id: string): Promise<void> {
+  const [row] = await scope.write(touchStatement, { id });
   if (!row) throw recordNotFound(activeQuotes, id);
 }
 
@@ -175,10 +173,9 @@ export const addAttachment = (
   attachment: NewAttachment,
   key?: IdempotencyKey,
 ): Promise<Json<StoredAttachment>> =>
-  inTransaction(scope, async (within) => {
-    const { db, organizationId } = within;
+  scope.transaction(async (within) => {
     await touchQuote(within, quoteId);
-    const [present] = await db.read(countStatement, { organizationId, quoteId });
+    const [present] = await within.read(countStatement, { quoteId });
     if (present && present.count >= MAX_ATTACHMENTS)
       throw invalid('body.file', `is too many: a quote has at most ${MAX_ATTACHMENTS} attachments`);
     return createAttachment(within, attachment.id, { ...attachment, quoteId }, key);
@@ -193,10 +190,9 @@ const deleteStatement = prepared('quotes.delete_attachment', ($: Params<RecordKe
 
 /** @throws QUOTE_NOT_FOUND, QUOTE_ATTACHMENT_NOT_FOUND; else the caller removes the file */
 export const deleteAttachment = (scope: OrganizationScope, quoteId: string, id: string) =>
-  inTransaction(scope, async (within) => {
-    const { db, organizationId } = within;
+  scope.transaction(async (within) => {
     await touchQuote(within, quoteId);
-    const [deleted] = await db.write(deleteStatement, { organizationId, quoteId, id });
+    const [deleted] = await within.write(deleteStatement, { quoteId, id });
     if (!deleted) throw recordNotFound(attachments, id);
     return deleted.body;
   });

@@ -213,7 +213,7 @@ const uploadRoutes: FastifyPluginAsyncZod<QuoteRoutesOptions> = async (app, { st
       let now = 0;
       const attach = async (key?: IdempotencyKey) => {
         // Before the row: behind it, a busy database would leave an attachment of which the client does not know.
-        now = await databaseNow(scope.db).catch((error) => Promise.reject(beforeWrites(error)));
+        now = await databaseNow(scope).catch((error) => Promise.reject(beforeWrites(error)));
         return addAttachment(scope, params.quoteId, { ...description, ...stored }, key);
       };
       const { kind, fileName, mimeType } = description;

@@ -19,7 +19,6 @@ import {
   defineRowLock,
   equals,
   erasures,
-  inTransaction,
   isVisible,
   type Json,
   keyIs,
@@ -89,10 +88,10 @@ const tokenTaken = () => invalid('body.token', 'is already the token of another 
  * A lock for the tokens of other organizations, because a cluster has unique indexes by organization only.
  * @throws VALIDATION_FAILED
  */
-async function rejectTakenToken({ db, organizationId }: OrganizationScope, token: string): Promise<void> {
-  await db.write(lockTokenStatement, { token });
-  const found = await db.read(quotesOfTokenStatement, { token });
-  if (found.some((quote) => quote.organizationId !== organizationId)) throw tokenTaken();
+async function rejectTakenToken(scope: OrganizationScope, token: string): Promise<void> {
+  await scope.write(lockTokenStatement, { token });
+  const found = await scope.read(quotesOfTokenStatement, { token });
+  if (found.some(({ organizationId }) => organizationId !== scope.organizationId)) throw tokenTaken();
 }
 
 const defined = defineRecord(quoteRecordView, {
@@ -125,9 +124,8 @@ const lockOpportunitiesStatement = prepared(
 const lockFor =
   (lock: typeof defined.lockToPut) =>
   async (scope: OrganizationScope, id: string, input: Moved): Promise<Json<QuoteRecord>> => {
-    const { db, organizationId } = scope;
     const { opportunityId = null } = input;
-    await db.write(lockOpportunitiesStatement, { organizationId, id, opportunityId });
+    await scope.write(lockOpportunitiesStatement, { id, opportunityId });
     return lock(scope, id, input);
   };
 
@@ -141,7 +139,7 @@ export const quoteRecord = {
     const { token } = input;
     const whole = { token: randomBase62(), openCount: 0, ...input };
     if (token === undefined) return defined.put(scope, id, whole, input);
-    return inTransaction(scope, async (within) => {
+    return scope.transaction(async (within) => {
       await rejectTakenToken(within, token);
       return defined.put(within, id, whole, input);
     });
@@ -185,11 +183,10 @@ const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt:
  * @throws QUOTE_NOT_FOUND, QUOTE_NOT_PUBLISHED
  */
 export const openQuote = (scope: OrganizationScope, id: string, openedAt = 'now') =>
-  inTransaction(scope, async (within) => {
-    const { db, organizationId } = within;
+  scope.transaction(async (within) => {
     // The statements behind the lock see an erasure that it waited for.
     lockRow(within, id);
-    const [row] = await db.write(openStatement, { organizationId, id, openedAt });
+    const [row] = await within.write(openStatement, { id, openedAt });
     if (row) return row.body;
     await quoteRecord.getActive(within, id);
     throw new ApiError('QUOTE_NOT_PUBLISHED');

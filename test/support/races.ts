@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { inTransaction, type OrganizationScope, type Queries } from '../../src/db/index.ts';
+import type { OrganizationScope } from '../../src/db/index.ts';
 import { countAtWork } from './databases.ts';
 import type { Agency, Service } from './service.ts';
 
@@ -16,8 +16,8 @@ export async function overlap<Result>(
 ): Promise<Result> {
   let isDone = false;
   // In an array: a promise that a promise returns would be awaited.
-  const [running] = await inTransaction(scope, async (transaction) => {
-    await first(transaction);
+  const [running] = await scope.transaction(async (within) => {
+    await first(within);
     const running = second(scope).finally(() => {
       isDone = true;
     });
@@ -30,21 +30,21 @@ export async function overlap<Result>(
 /** Runs `act` before the first statement with this name; `ran` has the names of all statements. */
 export function interrupted(scope: OrganizationScope, name: string, act: () => Promise<unknown>) {
   const ran: string[] = [];
-  const wrap = (db: Queries): Queries => {
+  const wrap = (scope: OrganizationScope): OrganizationScope => {
     const query =
-      (verb: 'read' | 'write'): Queries['read'] =>
+      (verb: 'read' | 'write'): OrganizationScope['read'] =>
       async (statement, values) => {
         const isFirst = statement.name === name && !ran.includes(name);
         ran.push(statement.name);
         if (isFirst) await act();
-        return db[verb](statement, values);
+        return scope[verb](statement, values);
       };
     return {
-      ...db,
+      ...scope,
       read: query('read'),
       write: query('write'),
-      transaction: (work) => db.transaction((transaction) => work(wrap(transaction))),
+      transaction: (work) => scope.transaction((within) => work(wrap(within))),
     };
   };
-  return { scope: { ...scope, db: wrap(scope.db) }, ran };
+  return { scope: wrap(scope), ran };
 }

@@ -33,16 +33,39 @@ declare const proven: unique symbol;
 /** Only `scopeTo` returns this type: an id in a request is a plain string. */
 export type OrganizationId = string & { readonly [proven]: true };
 
-export type OrganizationScope = { readonly db: Queries; readonly organizationId: OrganizationId };
+/** Sends statements for one organization: its id is among the values of each. */
+export type OrganizationScope = {
+  readonly organizationId: OrganizationId;
+  read: Send;
+  write: Send;
+  /** As that of `Queries`. */
+  transaction: <Result>(
+    work: (within: OrganizationScope) => Promise<Result>,
+    timeoutMs?: number,
+  ) => Promise<Result>;
+  readonly isTransaction: boolean;
+};
+
+type Send = <Row, Values>(
+  statement: Statement<Row, Values>,
+  values: Omit<NoInfer<Values>, 'organizationId'>,
+) => Promise<Row[]>;
+
+function scopeOn(db: Queries, organizationId: OrganizationId): OrganizationScope {
+  const sendBy =
+    (send: Queries['read']): Send =>
+    (statement, values) =>
+      send(statement, { ...values, organizationId } as never);
+  return {
+    organizationId,
+    read: sendBy(db.read),
+    write: sendBy(db.write),
+    transaction: (work, timeoutMs) =>
+      db.transaction((within) => work(scopeOn(within, organizationId)), timeoutMs),
+    isTransaction: db.isTransaction === true,
+  };
+}
 
 /** Only for code that has proven that its caller may act for the organization: a lint rule lists it. */
-export const scopeTo = (db: Scopes, organizationId: string, caller?: Caller): OrganizationScope => ({
-  db: db.for(organizationId, caller),
-  organizationId: organizationId as OrganizationId,
-});
-
-export const inTransaction = <Result>(
-  scope: OrganizationScope,
-  work: (scope: OrganizationScope) => Promise<Result>,
-  timeoutMs?: number,
-): Promise<Result> => scope.db.transaction((db) => work({ ...scope, db }), timeoutMs);
+export const scopeTo = (db: Scopes, organizationId: string, caller?: Caller): OrganizationScope =>
+  scopeOn(db.for(organizationId, caller), organizationId as OrganizationId);

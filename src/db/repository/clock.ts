@@ -12,7 +12,7 @@ const clockStatement = prepared('clock.now', () => sql<{ now: number }>`select $
   isShort: true,
 });
 
-export async function databaseNow(db: Queries): Promise<number> {
+export async function databaseNow(db: Pick<Queries, 'read'>): Promise<number> {
   const [row] = await db.read(clockStatement, {});
   return Number(row?.now);
 }

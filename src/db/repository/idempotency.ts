@@ -43,9 +43,9 @@ export function defineInsertOnce<T>(
         select organization_id, ${$.fingerprint}, ${$.bodyHash}, id from written)
       select is_free as "isFree", (${selectJson(fields, sql`written as ${table}`)}) as body from claim`,
   );
-  return async ({ db }: OrganizationScope, values: RecordKey & IdempotencyKey) => {
+  return async (scope: OrganizationScope, values: { id: string } & IdempotencyKey) => {
     const lock = String(values.fingerprint.readBigInt64BE());
-    const [row] = await db.write(statement, { ...values, lock }).catch((error) => {
+    const [row] = await scope.write(statement, { ...values, lock }).catch((error) => {
       // Stored between the look of this statement and its lock.
       throw violatedConstraint(error) === 'idempotency_keys_pkey' ? new KeyInUse() : error;
     });
@@ -67,9 +67,9 @@ const forgetStatement = prepared('idempotency_keys.forget', ($: Params<Key>) =>
 );
 
 /** The record of the key. An expired key is forgotten: another request can use it. */
-export async function findKey({ db, organizationId }: OrganizationScope, { fingerprint }: IdempotencyKey) {
-  const [key] = await db.read(findStatement, { organizationId, fingerprint });
-  if (key?.isExpired) await db.write(forgetStatement, { organizationId, fingerprint });
+export async function findKey(scope: OrganizationScope, { fingerprint }: IdempotencyKey) {
+  const [key] = await scope.read(findStatement, { fingerprint });
+  if (key?.isExpired) await scope.write(forgetStatement, { fingerprint });
   return key;
 }
 

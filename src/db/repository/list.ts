@@ -142,21 +142,21 @@ export function defineList<T, Query extends z.ZodObject>(
   const statementsFor = statementsBySet(define, [...single, ...ofArchived, ['offset']]);
 
   return async (
-    { db, organizationId }: OrganizationScope,
+    scope: OrganizationScope,
     query: { limit: number; offset: number; archived?: 'true' | undefined } & Partial<z.infer<Query>>,
   ): Promise<PageJson<T>> => {
     const { limit, offset } = query;
     const sent = valuesOf(filters, query);
-    const values: Values = { ...sent, organizationId, limit, offset };
+    const values = { ...sent, limit, offset };
     const states = [query.archived ? 'archived' : [], offset > 0 ? 'offset' : []].flat();
     const statements = statementsFor([...Object.keys(sent), ...states]);
 
-    const rows = await db.read(statements.page, values);
+    const rows = await scope.read(statements.page, values);
     const records = rows.flatMap(({ body }) => body ?? []);
     const isLast = records.length < limit && (records.length > 0 || offset === 0);
     const count = isLast
       ? offset + records.length
-      : (rows.at(-1)?.total ?? (await db.read(statements.total, values))[0]?.total);
+      : (rows.at(-1)?.total ?? (await scope.read(statements.total, values))[0]?.total);
     const total = Number(count ?? 0);
     const end = `],"pagination":{"limit":${limit},"offset":${offset},"total":${total}}}`;
     return Object.assign(jsonList<Page<T>>(records, end), { total, readAt: Number(rows[0]?.readAt) });

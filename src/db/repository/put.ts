@@ -3,7 +3,7 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import { ApiError, type FieldError, notArchivedCode, validationFailed } from '../../contract/errors.ts';
 import { isUniqueViolation } from '../pool/errors.ts';
-import { inTransaction, LostRace, type OrganizationScope } from '../pool/scope.ts';
+import { LostRace, type OrganizationScope } from '../pool/scope.ts';
 import { type Columns, columnList, rowValues } from '../sql/fields.ts';
 import { isId } from '../sql/ids.ts';
 import { type Json, parseJson } from '../sql/json.ts';
@@ -202,11 +202,13 @@ export function definePut<T, Name extends string>(
 
     needsCheck: (input: Input): boolean => Object.values(sentValues(input)).some((value) => value !== null),
 
-    async lock({ db, organizationId }: OrganizationScope, id: string, input: Input): Promise<Verdict> {
-      const bound = { organizationId, id, ...sentValues(input) };
-      const [verdict = { is_visible: false }] = await db.write(lockStatement, bound);
+    async lock(scope: OrganizationScope, id: string, input: Input): Promise<Verdict> {
+      const bound = { id, ...sentValues(input) };
+      const [verdict = { is_visible: false }] = await scope.write(lockStatement, bound);
       // If it has waited, it does not see a customer that another one was merged into meanwhile.
-      return brokenIn(verdict).length > 0 ? ((await db.write(lockStatement, bound))[0] ?? verdict) : verdict;
+      return brokenIn(verdict).length > 0
+        ? ((await scope.write(lockStatement, bound))[0] ?? verdict)
+        : verdict;
     },
 
     /** @throws VALIDATION_FAILED */
@@ -217,11 +219,10 @@ export function definePut<T, Name extends string>(
      * @throws VALIDATION_FAILED; else `taken`
      */
     async put(scope: OrganizationScope, id: string, values: Input, input = values): Promise<Put<T>> {
-      const { db, organizationId } = scope;
-      const bound = { ...rowValues(columns, values), ...sentValues(input), organizationId, id };
-      let isTaken = db.isTransaction;
+      const bound = { ...rowValues(columns, values), ...sentValues(input), id };
+      let isTaken = scope.isTransaction;
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-        const [row] = await db.write(putStatement, bound).catch((error) => {
+        const [row] = await scope.write(putStatement, bound).catch((error) => {
           if (!options.taken || !isUniqueViolation(error)) throw error;
           if (isTaken) throw options.taken(input);
           isTaken = true;
@@ -282,7 +283,7 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
     put,
     restore: async (scope: OrganizationScope, id: string): Promise<Json<T>> => {
       const record = parseJson(await get(scope, id)) as Input;
-      return inTransaction(scope, async (within) => {
+      return scope.transaction(async (within) => {
         lockRow(within, id);
         const restored = await restoreArchived(within, id).catch(rejectTaken(record));
         if (!restored) throw new ApiError(notArchivedCode(view.notFound));
@@ -295,7 +296,7 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
       input: Partial<Record<Name, unknown>>,
     ): Promise<Json<T>> => {
       if (!isId(id)) throw recordNotFound(view, id);
-      return inTransaction(scope, async (within) => {
+      return scope.transaction(async (within) => {
         if (needsCheck(input)) {
           const verdict = await lock(within, id, input);
           if (!verdict.is_visible) throw recordNotFound(view, id);

@@ -29,8 +29,8 @@ export type Get<T> = (scope: OrganizationScope, id: string) => Promise<Json<T>>;
 export function defineGet<T>(name: string, view: View<T>): Get<T> {
   const find = ($: Params<RecordKey>) => selectJson(view.fields, view.table, isVisible(view, $));
   const statement = prepared(name, find, { isShort: true });
-  return async ({ db, organizationId }, id) => {
-    const [row] = isId(id) ? await db.read(statement, { organizationId, id }) : [];
+  return async (scope, id) => {
+    const [row] = isId(id) ? await scope.read(statement, { id }) : [];
     if (!row) throw recordNotFound(view, id);
     return row.body;
   };
@@ -41,8 +41,7 @@ export function defineRowLock(table: TenantTable) {
   const statement = prepared(`${getTableName(table)}.lock`, ($: Params<RecordKey>) =>
     qb.select({}).from(table).where(keyIs(table, $)).for('no key update'),
   );
-  return ({ db, organizationId }: OrganizationScope, id: string) =>
-    db.write(statement, { organizationId, id });
+  return (scope: OrganizationScope, id: string) => scope.write(statement, { id });
 }
 
 /** Locks the record, then gets it. */
@@ -72,9 +71,10 @@ export function defineCreate<T, Name extends string>(name: string, view: View<T>
     input: Readonly<Partial<Record<Name, unknown>>>,
     key?: IdempotencyKey,
   ): Promise<Json<T>> => {
-    const { db, organizationId } = scope;
-    const values = { ...rowValues(written, input), organizationId, id };
-    const [row] = key ? [await insertOnce(scope, { ...values, ...key })] : await db.write(statement, values);
+    const values = { ...rowValues(written, input), id };
+    const [row] = key
+      ? [await insertOnce(scope, { ...values, ...key })]
+      : await scope.write(statement, values);
     if (!row?.body) throw new LostRace('A trigger dropped the record.');
     return row.body;
   };
@@ -112,16 +112,15 @@ export function defineUpdate<T, Name extends string>(
     const given: Readonly<Record<string, unknown>> = input;
     const sent = all.filter((field) => given[field] !== undefined);
     if (!isId(id) || sent.length === 0) return get(scope, id);
-    const { db, organizationId } = scope;
     const statement = statementFor(sent);
-    const values = { ...rowValues(writable, input), organizationId, id };
-    const [row] = await db.write(statement, values);
+    const values = { ...rowValues(writable, input), id };
+    const [row] = await scope.write(statement, values);
     if (row) return row.body;
     // No row: nothing differs, or the record is not found. It may have been archived, and restored since.
     const stored = await get(scope, id);
     const record = parseJson(stored) as Readonly<Record<string, unknown>>;
     if (sent.every((field) => isDeepStrictEqual(given[field], record[field]))) return stored;
-    const [retried] = await db.write(statement, values);
+    const [retried] = await scope.write(statement, values);
     return retried ? retried.body : stored;
   };
 }
@@ -141,8 +140,8 @@ export function defineArchive<T>(name: string, resource: Resource<ArchivableTabl
       qb.update(table).set({ archivedAt: sql`now()` }).where(isVisible(resource, $)),
     ),
   );
-  return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<T>> => {
-    const [row] = isId(id) ? await db.write(statement, { organizationId, id }) : [];
+  return async (scope: OrganizationScope, id: string): Promise<Json<T>> => {
+    const [row] = isId(id) ? await scope.write(statement, { id }) : [];
     if (!row) throw recordNotFound(resource, id);
     return row.body;
   };
@@ -160,9 +159,9 @@ export function defineRestore<T>(name: string, view: View<T, ArchivableTable>, c
     const isRestorable = and(keyIs(table, $), isNotNull(table.archivedAt), condition);
     return returningJson(view, qb.update(table).set({ archivedAt: null }).where(isRestorable));
   });
-  return async ({ db, organizationId }: OrganizationScope, id: string): Promise<Json<T> | undefined> => {
+  return async (scope: OrganizationScope, id: string): Promise<Json<T> | undefined> => {
     if (!isId(id)) throw recordNotFound(view, id);
-    const [row] = await db.write(statement, { organizationId, id });
+    const [row] = await scope.write(statement, { id });
     return row?.body;
   };
 }
