@@ -4,8 +4,9 @@ import { parseJson, scopeTo } from '../src/db/index.ts';
 import { pipelineStageRecord } from '../src/pipeline-stages/repository.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { failed, rejected } from './support/faults.ts';
-import { ownPool } from './support/instance.ts';
+import { poolWith } from './support/instance.ts';
 import { customer, member, opportunity, stage } from './support/records.ts';
+import { idsOf } from './support/service.ts';
 
 const { service, dashboard } = await useDashboard();
 
@@ -157,14 +158,9 @@ test('pipeline stages of one position are listed by id, whole and page by page',
   const ids = [1, 2, 3, 4].map((n) => `01936f5e-0000-7000-8000-00000000000${n}`);
   for (const index of [3, 0, 2, 1]) await stage(agency, {}, ids[index]);
   // The order of an index would hide that of the list.
-  const options = encodeURIComponent('-c enable_indexscan=off -c enable_bitmapscan=off');
-  const db = ownPool(service, {
-    url: `${service.url}${service.url.includes('?') ? '&' : '?'}options=${options}`,
-  });
+  const scope = scopeTo(poolWith(service, 'enable_indexscan=off', 'enable_bitmapscan=off'), agency.id);
   const read = async (limit: number, offset = 0) =>
-    parseJson(await pipelineStageRecord.list(scopeTo(db, agency.id), { limit, offset })).data.map(
-      ({ id }) => id,
-    );
+    idsOf({ body: parseJson(await pipelineStageRecord.list(scope, { limit, offset })) });
   expect(await read(100)).toEqual(ids);
   expect((await Promise.all([0, 1, 2, 3].map((n) => read(1, n)))).flat()).toEqual(ids);
 });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -42,7 +42,7 @@ export async function useFolder(): Promise<(name: string) => string> {
 
 /**
  * A service and a folder for the tests of one file. `at` is the command's access to an agency; `begin` makes a new agency and a file,
- * for which `run` runs a command such as `import customers`.
+ * for which `run` runs a command such as `import customers`; `rejected` reads the rejected rows.
  */
 export async function useCrm() {
   const service = await useService();
@@ -53,7 +53,8 @@ export async function useCrm() {
     const [agency, path] = [await service.agency(), file(name)];
     await writeFile(path, text);
     const run = (...args: string[]) => crm([...command.split(' '), path, ...args], at(agency));
-    return { agency, path, run };
+    const rejected = () => readFile(path.replace(/(?=\.\w+$)/, '.rejected'), 'utf8');
+    return { agency, path, run, rejected };
   }
   return { service, file, origin, at, begin };
 }

@@ -23,7 +23,7 @@ describe('crm import customers', () => {
 
   test('creates a customer for each row, and writes rejected rows with their reasons into a file', async () => {
     const text = `\ufeff${LEADS.join('\r\n')}\r\n`;
-    const { agency, path, run } = await begin('import customers', 'leads.csv', text);
+    const { agency, path, run, ...leads } = await begin('import customers', 'leads.csv', text);
     const args = ['--yes', '--map', 'Teléfono=contacts.whatsapp', '--concurrency', '1'];
     const { code, stderr } = await run(...args);
     expect(stderr).toMatch(/Teléfono +→ +contacts\.whatsapp +\+52 55 1234 5678/);
@@ -46,7 +46,7 @@ describe('crm import customers', () => {
         ],
       },
     ]);
-    const rejected = (await readFile(file('leads.rejected.csv'), 'utf8')).split('\r\n');
+    const rejected = (await leads.rejected()).split('\r\n');
     expect(rejected[0]).toBe(`\ufeffline;code;message;customerId;${LEADS[0]}`);
     expect(rejected[1]).toMatch(/^4;VALIDATION_FAILED;the row has no contact[^;]*;;;;;;;40$/);
     expect(rejected[2]).toMatch(
@@ -112,13 +112,13 @@ describe('crm import customers', () => {
 
 test('a row whose record was archived since is rejected, with what to do; a changed row is imported again', async () => {
   const text = 'firstName,contacts.email\nAna,ana@example.com\n';
-  const { agency, path, run } = await begin('import customers', 'again.csv', text);
+  const { agency, path, run, rejected } = await begin('import customers', 'again.csv', text);
   expect((await run()).stderr).toContain('1 created');
   const [{ id }] = (await agency.get('/v1/customers')).body.data;
   await agency.delete(`/v1/customers/${id}`);
   expect((await run()).stderr).toContain('1 rejected');
-  expect(await readFile(file('again.rejected.csv'), 'utf8')).toMatch(
-    /,"the row was imported in the last 24 hours, .*: change the row to import it again/,
+  expect(await rejected()).toMatch(
+    /,"the row was imported in the last 24 hours, .*: change the row to import/,
   );
   await writeFile(path, text.replace('ana@', 'Ana@'));
   expect((await run()).stderr).toContain('1 created');
@@ -160,11 +160,11 @@ Lea,,,lea@example.com
 Max,,,ANA@example.com,,,`;
 
   test('rejects exactly the rows and contacts that the import rejects', async () => {
-    const { agency, path, run } = await begin('import customers', 'messy.csv', ROWS);
+    const { agency, path, run, rejected } = await begin('import customers', 'messy.csv', ROWS);
     const trial = await crm(['import', 'customers', path, '--dry-run']);
     const done = await run('--yes', '--concurrency', '1');
-    const rejected = await readFile(file('messy.rejected.csv'), 'utf8');
-    expect(rejected.match(/^\d+/gm)).toEqual(['3', '4', '5', '6', '7', '8', '9', '10', '11', '12']);
+    const lines = (await rejected()).match(/^\d+/gm);
+    expect(lines).toEqual(['3', '4', '5', '6', '7', '8', '9', '10', '11', '12']);
     const counts = '8 rejected, 1 with a skipped contact, 1 with a skipped value';
     expect(trial.stderr).toMatch(new RegExp(`Dry run: 11 rows in .*, 3 would be sent, ${counts}`));
     expect(done.stderr).toContain(`3 created, ${counts}`);

@@ -2,7 +2,7 @@ import { expect, inject, test } from 'vitest';
 import { listConversations } from '../../src/conversations/repository.ts';
 import { parseJson, scopeTo } from '../../src/db/index.ts';
 import { createOrganization, getOrganization } from '../../src/organizations/repository.ts';
-import { ownPool } from '../support/instance.ts';
+import { poolWith } from '../support/instance.ts';
 import { conversation, message } from '../support/records.ts';
 import { useService } from '../support/service.ts';
 
@@ -13,10 +13,7 @@ const STYLES =
   inject('workerUrls').length > 0 ? ['ISO, MDY'] : ['ISO, MDY', 'SQL, DMY', 'Postgres, MDY', 'German, DMY'];
 
 test.each(STYLES)('timestamps are the same when the server writes dates as %s', async (style) => {
-  const options = encodeURIComponent(`-c datestyle=${style.replace(' ', '')} -c timezone=America/Bogota`);
-  const db = ownPool(service, {
-    url: `${service.url}${service.url.includes('?') ? '&' : '?'}options=${options}`,
-  });
+  const db = poolWith(service, `datestyle=${style.replace(' ', '')}`, 'timezone=America/Bogota');
   const organization = await createOrganization(db, 'Agency');
   expect(organization).toEqual(parseJson(await getOrganization(service.db, organization.id)));
   const agency = { ...(await service.agency()), scope: scopeTo(db, organization.id) };

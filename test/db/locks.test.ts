@@ -9,7 +9,7 @@ import {
 import { newId, type OrganizationScope } from '../../src/db/index.ts';
 import { eraseCustomer } from '../../src/person/erase.ts';
 import { mergeCustomer } from '../../src/person/merge.ts';
-import { type Caller, useDashboard } from '../support/dashboard.ts';
+import { useDashboard } from '../support/dashboard.ts';
 import { administer, countAtWork, hold } from '../support/databases.ts';
 import { findAllDrift } from '../support/drift.ts';
 import { interrupted, overlap } from '../support/races.ts';
@@ -34,208 +34,90 @@ const ANY = { headers: { 'if-match': '*' } };
 const phoneOf = (round: number): string => `+5255${10_000_000 + round}`;
 const whatsapp = (round: number) => contact('whatsapp', phoneOf(round));
 
-const patch = (agency: Agency, { id }: { id: string }, ...contacts: object[]) =>
-  agency.patch(`/v1/customers/${id}`, { contacts });
-const create = (agency: Agency, ...contacts: object[]) => agency.post('/v1/customers', { contacts });
+const DELIVERY = { providerMessageId: 'wamid' };
 
 const heldContacts = async ({ id }: Agency): Promise<number> => {
   const text = `select from pg_locks where locktype = 'advisory' and granted and classid = hashtext($1)::oid`;
   return (await service.query(text, [id])).length;
 };
 
-type Lock = { take: string; tryToTake: string };
-
 /** Of the customers and threads. */
-const PHONES: Record<string, string> = { low: phoneOf(1), high: phoneOf(2) };
+const PHONES = { low: phoneOf(1), high: phoneOf(2) };
 /** In the order of their locks; the first one is of the customer `high`. */
-const CONTACTS = [`whatsapp ${phoneOf(4)}`, `whatsapp ${phoneOf(3)}`];
+const CONTACTS = { one: `whatsapp ${phoneOf(4)}`, two: `whatsapp ${phoneOf(3)}` };
 /** In another order. */
 const LISTED = [whatsapp(3), whatsapp(4)];
 
-/**
- * Two records of each table, of which the one with the larger id is older, all of the customer `low`; three messages of one provider id,
- * of which that of the older thread has the smallest id; and what locks each.
- */
-async function lockable(agency: Agency) {
-  const ids: Record<string, string> = {};
-  for (const table of ['customers', 'conversations', 'opportunities', 'quotes'])
-    for (const [index, id] of [newId(), newId()].sort().entries())
-      ids[`${table} ${['low', 'high'][index]}`] = id;
-  for (const [index, id] of [newId(), newId(), newId()].sort().entries())
-    ids[`whatsapp_messages ${['high', 'low 1', 'low 2'][index]}`] = id;
-  const idOf = (name: string): string => ids[name] ?? '';
-  const customerId = idOf('customers low');
-  for (const each of ['high', 'low']) {
-    const keys = [`whatsapp ${PHONES[each]}`, ...(each === 'high' ? CONTACTS.slice(0, 1) : [])];
-    await service.query('insert into customers (organization_id, id, contact_keys) values ($1, $2, $3)', [
-      agency.id,
-      idOf(`customers ${each}`),
-      keys,
-    ]);
-  }
-  for (const age of ['high', 'low']) {
-    const rotatedFrom = age === 'low' ? idOf('conversations high') : null;
-    await conversation(
-      agency,
-      { contact: PHONES[age], customerId, rotatedFrom },
-      idOf(`conversations ${age}`),
-    );
-    const { id } = await opportunity(agency, { customerId }, idOf(`opportunities ${age}`));
-    await quote(agency, { opportunityId: id }, idOf(`quotes ${age}`));
-  }
-  for (const [name, id] of Object.entries(ids).filter(([name]) => name.startsWith('whatsapp_messages'))) {
-    const thread = idOf(name.replace(/^\w+ (\w+).*/, 'conversations $1'));
-    await message(agency, thread, { delivery: { providerMessageId: 'wamid' } }, id);
-  }
-  ids.pipeline_stages = (await stage(agency)).id;
-  ids.quote_attachments = (await attachment(agency, service.storage, idOf('quotes low'))).stored.id;
-  // Whoever names a customer locks its row for key share, which conflicts with `for update` only.
-  const row = ([name, id]: [string, string]): [string, Lock] => {
-    const strength = name.startsWith('customers') ? 'update' : 'no key update';
-    const lock = `select from ${name.split(' ')[0]} where organization_id = '${agency.id}' and id = '${id}' for ${strength}`;
-    return [name, { take: lock, tryToTake: `${lock} skip locked` }];
-  };
-  const advisory = (key: string): [string, Lock] => {
-    const lock = `hashtext('${agency.id}'), hashtext('${key}') % 1024`;
-    const tryToTake = `select from pg_try_advisory_xact_lock(${lock}) as is_free where is_free`;
-    return [key, { take: `select pg_advisory_xact_lock(${lock})`, tryToTake }];
-  };
-  const locks = Object.fromEntries([...Object.entries(ids).map(row), ...CONTACTS.map(advisory)]);
-  const isTaken = async (client: pg.Client, name: string): Promise<boolean> =>
-    (await client.query(locks[name]?.tryToTake ?? '')).rowCount === 0;
-  const take = (client: pg.Client, name: string) => client.query(locks[name]?.take ?? '');
-  return { idOf, isTaken, names: Object.keys(locks), take };
+/** The ids of two records, of which the one with the larger id is older. */
+function pair(): { low: string; high: string } {
+  const [low = '', high = ''] = [newId(), newId()].sort();
+  return { low, high };
 }
 
-/** The first thread of a chain before the others. */
-const ROOTED = ['conversations high', 'conversations low', 'opportunities low', 'opportunities high'];
+/**
+ * Two records of each table, all of the customer `low`; three messages of one provider id, of which that of the older thread has the
+ * smallest id; and what locks each.
+ */
+async function lockable(agency: Agency) {
+  const [customers, threads, leads, quotes] = [pair(), pair(), pair(), pair()];
+  const [old = '', one = '', two = ''] = [newId(), newId(), newId()].sort();
+  const customerId = customers.low;
+  for (const age of ['high', 'low'] as const) {
+    const keys = [`whatsapp ${PHONES[age]}`, ...(age === 'high' ? [CONTACTS.one] : [])];
+    const insert = 'insert into customers (organization_id, id, contact_keys) values ($1, $2, $3)';
+    await service.query(insert, [agency.id, customers[age], keys]);
+  }
+  for (const age of ['high', 'low'] as const) {
+    const rotatedFrom = age === 'low' ? threads.high : null;
+    await conversation(agency, { contact: PHONES[age], customerId, rotatedFrom }, threads[age]);
+    await opportunity(agency, { customerId }, leads[age]);
+    await quote(agency, { opportunityId: leads[age] }, quotes[age]);
+  }
+  for (const id of [old, one, two])
+    await message(agency, id === old ? threads.high : threads.low, { delivery: DELIVERY }, id);
+  const stageId = (await stage(agency)).id;
+  const fileId = (await attachment(agency, service.storage, quotes.low)).stored.id;
+  const row = (table: string, ids: Record<string, string>) =>
+    Object.entries(ids).map(([which, id]) => {
+      // Whoever names a customer locks its row for key share, which conflicts with `for update` only.
+      const strength = table === 'customers' ? 'update' : 'no key update';
+      const lock = `select from ${table} where organization_id = '${agency.id}' and id = '${id}' for ${strength}`;
+      return [`${table} ${which}`, { take: lock, tryToTake: `${lock} skip locked` }] as const;
+    });
+  const advisory = Object.entries(CONTACTS).map(([which, key]) => {
+    const lock = `hashtext('${agency.id}'), hashtext('${key}') % 1024`;
+    const tryToTake = `select from pg_try_advisory_xact_lock(${lock}) as is_free where is_free`;
+    return [`contact ${which}`, { take: `select pg_advisory_xact_lock(${lock})`, tryToTake }] as const;
+  });
+  const locks = new Map<string, { take: string; tryToTake: string }>([
+    ...row('customers', customers),
+    ...row('conversations', threads),
+    ...row('opportunities', leads),
+    ...row('quotes', quotes),
+    ...row('whatsapp_messages', { old, one, two }),
+    ...row('pipeline_stages', { id: stageId }),
+    ...row('quote_attachments', { id: fileId }),
+    ...advisory,
+  ]);
+  const isTaken = async (client: pg.Client, name: string): Promise<boolean> =>
+    (await client.query(locks.get(name)?.tryToTake ?? '')).rowCount === 0;
+  const take = (client: pg.Client, name: string) => client.query(locks.get(name)?.take ?? '');
+  const call = dashboard.of(agency);
+  const target = { agency, call, customers, threads, leads, quotes, messages: { one, two }, stageId, fileId };
+  return { target, isTaken, names: [...locks.keys()], take };
+}
+type Target = Awaited<ReturnType<typeof lockable>>['target'];
 
-const MESSAGES = ['low 1', 'low 2', 'high'].map((name) => `whatsapp_messages ${name}`);
-
-const MESSAGE = { content: 'Otra vez', direction: 'inbound', messageType: 'text' };
-
-/** The locks that a write takes, in its order. */
-const ORDERS: [
-  string,
-  string[],
-  (agency: Agency, idOf: (name: string) => string, call: Caller) => Promise<unknown>,
-][] = [
-  [
-    'a merge',
-    [...ROOTED, 'customers low', 'customers high', 'quotes low', 'quotes high'],
-    ({ scope }, idOf) => mergeCustomer(scope, idOf('customers high'), { from: idOf('customers low') }),
-  ],
-  [
-    'an erasure',
-    [...ROOTED, 'customers low', ...MESSAGES, 'quotes low', 'quotes high', 'quote_attachments'],
-    ({ scope }, idOf) => eraseCustomer(scope, idOf('customers low')),
-  ],
-  [
-    'a thread that gets a customer',
-    ['conversations low', 'customers high'],
-    (_, idOf, call) =>
-      call.patch(`/conversations/${idOf('conversations low')}`, { customerId: idOf('customers high') }),
-  ],
-  [
-    'a message of the newest thread, which locks the first one of the chain before it',
-    ['conversations high', 'conversations low'],
-    (agency, idOf) => message(agency, idOf('conversations low')),
-  ],
-  [
-    'an import, in the order of ids,',
-    ['conversations high', 'conversations low', ...MESSAGES.slice(0, 2)],
-    (_, idOf, call) => {
-      const data = MESSAGES.map((name) => ({ ...MESSAGE, id: idOf(name) })).slice(0, 2);
-      return call.post(`/conversations/${idOf('conversations low')}/messages`, { data: data.toReversed() });
-    },
-  ],
-  [
-    'a correction',
-    ['conversations high', 'conversations low', 'whatsapp_messages low 1'],
-    (_, idOf, call) => {
-      const path = `/conversations/${idOf('conversations low')}/messages/${idOf('whatsapp_messages low 1')}`;
-      return call.patch(path, { content: 'Corregido' });
-    },
-  ],
-  [
-    'a report with If-Match',
-    ['conversations high', ...MESSAGES, 'conversations low'],
-    (_agency, _idOf, call) => call.patch('/deliveries/wamid', { status: 'read' }, ANY),
-  ],
-  [
-    'a next thread',
-    ['conversations high', 'conversations low', 'customers low'],
-    (agency, idOf) => conversation(agency, { contact: PHONES.low, rotatedFrom: idOf('conversations low') }),
-  ],
-  ['a customer', CONTACTS, (agency) => create(agency, ...LISTED)],
-  [
-    'a customer that gets contacts',
-    ['customers low', ...CONTACTS],
-    (agency, idOf) => patch(agency, { id: idOf('customers low') }, ...LISTED),
-  ],
-  [
-    'an archive of a customer with contacts',
-    ['customers high'],
-    (agency, idOf) => agency.delete(`/v1/customers/${idOf('customers high')}`),
-  ],
-  [
-    'an opportunity',
-    ['opportunities high', 'customers high', 'quotes high'],
-    (agency, idOf) => opportunity(agency, { customerId: idOf('customers high') }, idOf('opportunities high')),
-  ],
-  [
-    'an opportunity with If-Match that gets a stage',
-    ['pipeline_stages', 'opportunities low'],
-    (_, idOf, call) =>
-      call.patch(`/opportunities/${idOf('opportunities low')}`, { stageId: idOf('pipeline_stages') }, ANY),
-  ],
-  ...(['put', 'patch'] as const).flatMap((method) =>
-    (
-      [
-        ['moves a quote', ['opportunities high', 'quotes low']],
-        ['moves a quote, and is rejected', ['opportunities high', 'quotes low'], { token: 'x' }],
-        ['moves a quote with If-Match', ['opportunities low', 'opportunities high', 'quotes low'], {}, ANY],
-      ] as const
-    ).map(([what, order, fields, options]): (typeof ORDERS)[number] => [
-      `a ${method} that ${what}`,
-      [...order],
-      (_, idOf, call) => {
-        const moved = { title: 'Oaxaca', status: 'draft', opportunityId: idOf('opportunities high') };
-        return call[method](`/quotes/${idOf('quotes low')}`, { ...moved, ...fields }, options);
-      },
-    ]),
-  ),
-  [
-    'a PUT of a next thread with If-Match',
-    ['conversations high', 'conversations low', 'customers low'],
-    (_, idOf, call) => {
-      const thread = { channel: 'whatsapp', contact: PHONES.low, rotatedFrom: idOf('conversations high') };
-      return call.put(`/conversations/${idOf('conversations low')}`, thread, ANY);
-    },
-  ],
-  [
-    'a new quote',
-    ['opportunities high', 'customers low'],
-    (agency, idOf) => quote(agency, { opportunityId: idOf('opportunities high') }),
-  ],
-  [
-    'an attachment',
-    ['quotes low', 'quote_attachments'],
-    (_, idOf, call) => call.delete(`/quotes/${idOf('quotes low')}/attachments/${idOf('quote_attachments')}`),
-  ],
-];
-
-// Whoever waits for a lock has those before it and no other.
-test.each(ORDERS)(
-  '%s takes its locks in the order of src/db/README.md, and no others',
-  async (_name, order, write) => {
+/** States the locks that a write takes, in its order. Whoever waits for a lock has those before it and no other. */
+function takes(what: string, list: string, write: (target: Target) => Promise<unknown>): void {
+  const order = list.split(', ');
+  test(`${what} takes its locks in the order of src/db/README.md, and no others`, async () => {
     for (const [place, held] of order.entries()) {
-      const agency = await service.agency();
-      const { idOf, isTaken, names, take } = await lockable(agency);
+      const { target, isTaken, names, take } = await lockable(await service.agency());
       await administer(service.ownerUrl, async (client) => {
         await client.query('begin');
         await take(client, held);
-        const written = write(agency, idOf, dashboard.of(agency));
+        const written = write(target);
         await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
         const taken: string[] = [];
         for (const name of names) if (name !== held && (await isTaken(client, name))) taken.push(name);
@@ -247,13 +129,12 @@ test.each(ORDERS)(
         expect(new Set(taken.filter(isFixed)), `while it waits for ${held}`).toEqual(new Set(before));
       });
     }
-    const agency = await service.agency();
-    const { idOf, names, take } = await lockable(agency);
+    const { target, names, take } = await lockable(await service.agency());
     await administer(service.ownerUrl, async (client) => {
       await client.query('begin');
       for (const name of names) if (!order.includes(name)) await take(client, name);
       let isDone = false;
-      const written = write(agency, idOf, dashboard.of(agency)).then(() => {
+      const written = write(target).then(() => {
         isDone = true;
       });
       await expect.poll(async () => isDone || (await countAtWork(service.ownerUrl, 'Lock')) > 0).toBe(true);
@@ -261,8 +142,83 @@ test.each(ORDERS)(
       await client.query('commit');
       await written;
     });
-  },
+  });
+}
+
+/** The first thread of a chain before the others. */
+const CHAIN = 'conversations high, conversations low';
+const TIES = `${CHAIN}, opportunities low, opportunities high`;
+const TWO_MESSAGES = 'whatsapp_messages one, whatsapp_messages two';
+const MESSAGES = `${TWO_MESSAGES}, whatsapp_messages old`;
+const FILE = 'quote_attachments id';
+
+takes('a merge', `${TIES}, customers low, customers high, quotes low, quotes high`, ({ agency, customers }) =>
+  mergeCustomer(agency.scope, customers.high, { from: customers.low }),
 );
+takes(
+  'an erasure',
+  `${TIES}, customers low, ${MESSAGES}, quotes low, quotes high, ${FILE}`,
+  ({ agency, customers }) => eraseCustomer(agency.scope, customers.low),
+);
+takes('a thread that gets a customer', 'conversations low, customers high', ({ call, threads, customers }) =>
+  call.patch(`/conversations/${threads.low}`, { customerId: customers.high }),
+);
+takes('a message, which locks the first thread of the chain before its own,', CHAIN, ({ agency, threads }) =>
+  message(agency, threads.low),
+);
+takes('an import, in the order of ids,', `${CHAIN}, ${TWO_MESSAGES}`, ({ call, threads, messages }) => {
+  const text = { content: 'Otra vez', direction: 'inbound', messageType: 'text' };
+  const data = [messages.two, messages.one].map((id) => ({ ...text, id }));
+  return call.post(`/conversations/${threads.low}/messages`, { data });
+});
+takes('a correction', `${CHAIN}, whatsapp_messages one`, ({ call, threads, messages }) =>
+  call.patch(`/conversations/${threads.low}/messages/${messages.one}`, { content: 'Corregido' }),
+);
+takes('a report with If-Match', `conversations high, ${MESSAGES}, conversations low`, ({ call }) =>
+  call.patch(`/deliveries/${DELIVERY.providerMessageId}`, { status: 'read' }, ANY),
+);
+takes('a next thread', `${CHAIN}, customers low`, ({ agency, threads }) =>
+  conversation(agency, { contact: PHONES.low, rotatedFrom: threads.low }),
+);
+takes('a PUT of a next thread with If-Match', `${CHAIN}, customers low`, ({ call, threads }) => {
+  const thread = { channel: 'whatsapp', contact: PHONES.low, rotatedFrom: threads.high };
+  return call.put(`/conversations/${threads.low}`, thread, ANY);
+});
+takes('a customer', 'contact one, contact two', ({ agency }) =>
+  agency.post('/v1/customers', { contacts: LISTED }),
+);
+takes('a customer that gets contacts', 'customers low, contact one, contact two', ({ agency, customers }) =>
+  agency.patch(`/v1/customers/${customers.low}`, { contacts: LISTED }),
+);
+takes('an archive of a customer with contacts', 'customers high', ({ agency, customers }) =>
+  agency.delete(`/v1/customers/${customers.high}`),
+);
+takes('an opportunity', 'opportunities high, customers high, quotes high', ({ agency, customers, leads }) =>
+  opportunity(agency, { customerId: customers.high }, leads.high),
+);
+takes(
+  'a stage of an opportunity, with If-Match,',
+  'pipeline_stages id, opportunities low',
+  ({ call, leads, stageId }) => call.patch(`/opportunities/${leads.low}`, { stageId }, ANY),
+);
+takes('a new quote', 'opportunities high, customers low', ({ agency, leads }) =>
+  quote(agency, { opportunityId: leads.high }),
+);
+takes('an attachment', `quotes low, ${FILE}`, ({ call, quotes, fileId }) =>
+  call.delete(`/quotes/${quotes.low}/attachments/${fileId}`),
+);
+for (const method of ['put', 'patch'] as const) {
+  const move =
+    (fields = {}, options = {}) =>
+    ({ call, leads, quotes }: Target) => {
+      const moved = { title: 'Oaxaca', status: 'draft', opportunityId: leads.high, ...fields };
+      return call[method](`/quotes/${quotes.low}`, moved, options);
+    };
+  const [what, order] = [`a ${method} that moves a quote`, 'opportunities high, quotes low'];
+  takes(what, order, move());
+  takes(`${what}, and is rejected,`, order, move({ token: 'x' }));
+  takes(`${what} with If-Match`, `opportunities low, ${order}`, move({}, ANY));
+}
 
 const LOCK_THREAD = 'select from conversations where id = $1 for update';
 

@@ -20,6 +20,14 @@ export function ownPool(service: Service, options: Partial<DatabaseOptions> = {}
   return db;
 }
 
+/** A pool on the service's database whose connections have these settings: `datestyle=SQL`. */
+export const poolWith = (service: Service, ...settings: string[]): Database => {
+  const options = encodeURIComponent(settings.map((setting) => `-c ${setting}`).join(' '));
+  return ownPool(service, {
+    url: `${service.url}${service.url.includes('?') ? '&' : '?'}options=${options}`,
+  });
+};
+
 /** Another app on the database and keys of the service, without log and rate limit; it closes with the test. */
 export async function ownApp(service: Service, options: Partial<AppOptions> = {}) {
   const app = await appOf(service, options);
