@@ -319,19 +319,19 @@ test('of ten simultaneous PATCHes with one tag, over two instances, one is appli
 
 test('of ten simultaneous PUTs that may only create, or that have one tag, one is applied', async () => {
   const { get, put } = dashboard.of(await service.agency());
-  const path = `/opportunities/${randomUUID()}`;
+  const path = `/pipeline-stages/${randomUUID()}`;
   const putTen = async (options: object) => {
-    const bodies = Array.from({ length: 10 }, (_, index) => ({ salesStage: 'new', nights: index + 1 }));
+    const bodies = Array.from({ length: 10 }, (_, index) => ({ key: 'new', name: `by ${index}` }));
     return onlySuccess(await Promise.all(bodies.map((body) => put(path, body, options))));
   };
   const created = await putTen({ headers: { 'if-none-match': '*' } });
   expect([created?.status, created?.text]).toEqual([201, (await get(path)).text]);
   // Differs from each of the ten bodies.
-  const { headers } = await put(path, { salesStage: 'new', nights: 99 });
+  const { headers } = await put(path, { key: 'new', name: 'by one before' });
   const replaced = await putTen(ifMatch(headers.etag));
   expect([replaced?.status, replaced?.text]).toEqual([200, (await get(path)).text]);
   // Only `*` asks for a record that does not exist.
-  const another = await put(path, { salesStage: 'new' }, { headers: { 'if-none-match': OTHER } });
+  const another = await put(path, { key: 'new', name: 'another' }, { headers: { 'if-none-match': OTHER } });
   expect(another.status).toBe(200);
 });
 

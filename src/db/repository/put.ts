@@ -173,7 +173,7 @@ export function definePut<T, Name extends string>(
         insert into ${table} (organization_id, id, created_at, ${columnList(others)})
         select ${$.organizationId}::uuid, ${$.id}::uuid, coalesce(${sql.placeholder('createdAt')}::timestamptz, now()), ${list(values)}
         from verdict where not (${isBroken}) and not exists (select from stored)
-        on conflict (organization_id, id) do nothing
+        on conflict do nothing
         returning *, true as is_new)
       select verdict.*, ${table}.is_new as "isNew", ${isCurrent($)} as "isCurrent", case when ${table.id} is not null then ${jsonRow(fields)} end as body
       from verdict left join (
@@ -197,6 +197,12 @@ export function definePut<T, Name extends string>(
       throw validationFailed(errors.map(({ path, message }) => ({ path: `body.${path}`, message })));
   }
 
+  const rejectTaken =
+    (input: Input) =>
+    (error: unknown): never => {
+      throw options.taken && isUniqueViolation(error) ? options.taken(input) : error;
+    };
+
   return {
     replaced: Object.fromEntries(Object.entries(columns).filter(([field]) => !writtenOnce.includes(field))),
 
@@ -214,25 +220,21 @@ export function definePut<T, Name extends string>(
     /** @throws VALIDATION_FAILED */
     rejectBroken,
 
+    rejectTaken,
+
     /**
      * @param values of the columns; @param input the fields of the request, for the rules
      * @throws VALIDATION_FAILED; else `taken`
      */
     async put(scope: OrganizationScope, id: string, values: Input, input = values): Promise<Put<T>> {
       const bound = { ...rowValues(columns, values), ...sentValues(input), id };
-      let isTaken = scope.isTransaction;
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-        const [row] = await scope.write(putStatement, bound).catch((error) => {
-          if (!options.taken || !isUniqueViolation(error)) throw error;
-          if (isTaken) throw options.taken(input);
-          isTaken = true;
-          return [];
-        });
+        const [row] = await scope.write(putStatement, bound).catch(rejectTaken(input));
         // The first attempt may have waited, as in `lock`.
         if (row && attempt > 1) rejectBroken(row);
         if (row?.body) return { created: row.isNew, body: row.isCurrent ? row.body : await get(scope, id) };
       }
-      throw new LostRace('The record is being created by somebody else.');
+      throw options.taken?.(input) ?? new LostRace('The record is being created by somebody else.');
     },
   };
 }
@@ -253,13 +255,8 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
   const restoreArchived = defineRestore(`${name}.restore`, view);
   // Sent before a statement that returns names of other records, which would have those of before a wait.
   const lockRow = defineRowLock(view.table);
-  const { put, lock, rejectBroken, needsCheck, replaced } = definePut(view, get, options);
+  const { put, lock, rejectBroken, rejectTaken, needsCheck, replaced } = definePut(view, get, options);
   const patch = defineUpdate<T, string>(`${name}.update`, view, replaced, getActive);
-  const rejectTaken =
-    (input: Input) =>
-    (error: unknown): never => {
-      throw options.taken && isUniqueViolation(error) ? options.taken(input) : error;
-    };
 
   const lockFor = (get: Get<T>) => async (scope: OrganizationScope, id: string, input: Input) => {
     await lock(scope, id, input);
