@@ -126,7 +126,7 @@ test('a difference of the clocks is reported at each check, and logged once unti
   expect(lines.map(({ difference }) => difference)).toEqual([-6, 6]);
 });
 
-test('a process that runs for 26 hours answers as it did at its start: createdAt of now, links, lists', async () => {
+test('a process whose clock goes 26 hours ahead answers as it did at its start: createdAt of now, links, lists; it removes no young file', async () => {
   const world = { agency: await service.agency(), service, dashboard };
   const { agency } = world;
   const has = await populate(world);
@@ -135,7 +135,7 @@ test('a process that runs for 26 hours answers as it did at its start: createdAt
   setClock(26 * HOUR);
   const { db, storage } = service;
   const { files } = await sweepFiles({ db, storage, logger: createLogger('silent') });
-  expect(files).toBeGreaterThan(0);
+  expect(files).toBe(0);
   for (const name of operationsBy('GET')) {
     const { status, body } = await send(world, await requestOf(name, has));
     expect([name, status], JSON.stringify(body)).toEqual([name, 200]);

@@ -1,8 +1,9 @@
+import { databaseNow } from '../db/index.ts';
 import { type FileStorage, storageKey } from '../files/storage.ts';
 import { orphanedFiles } from '../quotes/attachments.repository.ts';
 import type { JobContext } from './context.ts';
 
-/** A file is stored before its row is written, so a young file may still get its row. */
+/** A file is stored before its row is written, so a young file, by either clock, may still get its row. */
 export const ORPHAN_AGE_MS = 24 * 60 * 60 * 1_000;
 
 async function* batches<Item>(items: AsyncIterable<Item>, size: number): AsyncIterable<Item[]> {
@@ -16,12 +17,10 @@ async function* batches<Item>(items: AsyncIterable<Item>, size: number): AsyncIt
   if (batch.length > 0) yield batch;
 }
 
-/**
- * Removes files of uploads that failed before their row was written.
- * @param now milliseconds since 1970
- */
-export async function sweepFiles(context: JobContext & { storage: FileStorage; now?: number }) {
-  const { db, storage, logger, now = Date.now(), batchSize = 500, signal } = context;
+/** Removes files of uploads that failed before their row was written. */
+export async function sweepFiles(context: JobContext & { storage: FileStorage }) {
+  const { db, storage, logger, batchSize = 500, signal } = context;
+  const now = Math.min(Date.now(), await databaseNow(db));
   const swept = { files: 0 };
   for await (const batch of batches(storage.list(), batchSize)) {
     if (signal?.aborted) break;

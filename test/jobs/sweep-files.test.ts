@@ -14,8 +14,8 @@ import { ownLog } from '../support/instance.ts';
 import * as records from '../support/records.ts';
 import type { Agency } from '../support/service.ts';
 
-const NOW = Date.parse('2026-11-21T12:00:00.000Z');
-const OLD = ORPHAN_AGE_MS + 1_000;
+const NOW = Date.now();
+const OLD = ORPHAN_AGE_MS + 60_000;
 const silent = createLogger('silent');
 const { service, dashboard } = await useDashboard();
 
@@ -44,7 +44,7 @@ async function attachment(agency: Agency) {
 }
 
 const sweep = (options: Partial<JobContext> = {}) =>
-  sweepFiles({ db: service.db, storage, logger: silent, now: NOW, ...options });
+  sweepFiles({ db: service.db, storage, logger: silent, ...options });
 
 test('removes files that are older than a day and have no attachment, and logs their ids', async () => {
   const [agency, neighbour] = [await service.agency(), await service.agency()];
@@ -60,7 +60,7 @@ test('removes files that are older than a day and have no attachment, and logs t
   ];
   const retained = [
     ...[attached, ofNeighbour, ofArchivedQuote].map(({ key }) => key),
-    await file(storageKey(agency.id, newId()), ORPHAN_AGE_MS - 1_000),
+    await file(storageKey(agency.id, newId()), ORPHAN_AGE_MS - 60_000),
     // Of another database.
     await file(storageKey(newId(), newId())),
     await file(`${storageKey(agency.id, newId())}.${randomUUID()}.partial`, 60_000),
