@@ -75,10 +75,10 @@ export const Environment = z.object({
     .describe('Default limit of a key, in requests per minute; 0: no limit.'),
   REDIS_URL: z
     .url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// URL, percent-encoded' })
-    // ioredis selects any other database as NaN, and the error of Redis ends the process.
+    // ioredis selects any other database as NaN, and the error of Redis ends the process. A parameter sets any option of ioredis.
     .regex(
-      /^\w+:\/\/[^/?#]*\/?\d*([?#]|$)/,
-      'must be a redis:// or rediss:// URL, with a number as its database',
+      /^\w+:\/\/(?:[^/?#%]|%[\da-f]{2})*\/?\d*(?:\?family=[046])?$/i,
+      'must be a redis:// or rediss:// URL, percent-encoded, with a number as its database, and no parameter but family',
     )
     .optional()
     .describe('Counts the requests of all instances. Default: each counts in memory.'),
