@@ -236,8 +236,7 @@ describe('a signed link', () => {
     return { agency, quoteId, id: stored.id, content, path: new URL(url).pathname };
   }
 
-  const download = (url: string, headers: Record<string, string> = {}) =>
-    service.app.inject({ url, headers });
+  const download = (url: string, headers = {}) => service.app.inject({ url, headers });
 
   async function expectInvalid(path: string): Promise<void> {
     const { statusCode, body } = await download(path);

@@ -87,10 +87,7 @@ test('of simultaneous creates with the same contacts, in whatever order and spel
     );
     const [created, ...conflicts] = responses.toSorted((a, b) => a.status - b.status);
     expect(created?.status).toBe(201);
-    const details = first.map((_, index) => ({
-      path: `body.contacts[${index}]`,
-      customerId: created?.body.id,
-    }));
+    const details = first.map((_, at) => ({ path: `body.contacts[${at}]`, customerId: created?.body.id }));
     for (const { status, body } of conflicts) expect([status, body.error.details]).toEqual([409, details]);
   }
   expect(await findDrift(service, agency)).toEqual([]);

@@ -96,9 +96,7 @@ test('organizations and API keys are found by their ids, and by when they were c
     expect((await read('ids=none')).body).toMatchObject(
       rejected(['query.ids', 'must be ids, separated by commas']).body,
     );
-    expect(await find('createdBefore=2025-03-01T00:00:00.001Z&createdSince=2025-03-01T00:00:00Z')).toEqual([
-      old,
-    ]);
+    expect(await find('createdBefore=2025-03-02T00:00:00Z&createdSince=2025-03-01T00:00:00Z')).toEqual([old]);
     expect(await find('createdSince=2025-03-01T00:00:00.001Z')).toEqual([now]);
     expect(await find('createdBefore=2025-03-01T00:00:00Z')).toEqual([]);
   }

@@ -123,10 +123,7 @@ const READS: Record<string, Read> = {
 
 /** What reads more, and why. */
 const MORE: [which: RegExp, why: string][] = [
-  [
-    /"(query|tag|destination)":/,
-    'the index of a common word has no order: what it finds is counted and sorted',
-  ],
+  [/"(query|tag|destination)":/, 'the index of a common word has no order: what it finds is sorted'],
   [/"\w+Id":"[^"]*,/, 'lists of ids are merged: what they find is counted'],
 ];
 

@@ -272,9 +272,7 @@ describe('a start that fails explains why in one line, without a stack, and ends
       expect(await full.ended).toBe(1);
     }
     const direct = { DATABASE_URL, DATA_DIR: folder, DATABASE_DIRECT_URL: DATABASE_URL };
-    expect((await startInVain(direct)).join()).toMatch(
-      /^The database at DATABASE_DIRECT_URL cannot be used: /,
-    );
+    expect((await startInVain(direct)).join()).toMatch(/^The database at DATABASE_DIRECT_URL cannot be used/);
     const { url } = await ownDatabase();
     for (const broken of ['?sslmode=verify-full', '?sslrootcert=/none', ':x'])
       expect((await startInVain({ DATA_DIR: folder, DATABASE_URL: url + broken })).join()).toMatch(
@@ -288,9 +286,7 @@ describe('a start that fails explains why in one line, without a stack, and ends
     const start = (more: Record<string, string> = {}) =>
       startInVain({ DATABASE_URL, DATA_DIR: folder, ...ports, ...more });
     for (const name of ['HOST', 'DASHBOARD_HOST'])
-      expect((await start({ [name]: '198.51.100.1' })).join()).toContain(
-        `Cannot listen on ${name} 198.51.100.1, `,
-      );
+      expect((await start({ [name]: '192.0.2.1' })).join()).toContain(`Cannot listen on ${name} 192.0.2.1`);
     const holder = createServer().listen(Number(ports.PORT), '127.0.0.1');
     expect(await start()).toEqual([`Port ${ports.PORT} on 127.0.0.1 is in use. Set PORT to another one.`]);
     holder.close();
@@ -300,9 +296,7 @@ describe('a start that fails explains why in one line, without a stack, and ends
     const setVersion = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' });";
     const script = `${setVersion} import(${JSON.stringify(MAIN)})`;
     expect(await startInVain({}, ['--eval', script])).toEqual([
-      expect.stringMatching(
-        /^Node\.js 24 or later is required; this is v\d+\.\S+\. Start it with `npm start`/,
-      ),
+      expect.stringMatching(/^Node\.js 24 or later is required; this is v\d\S+\. Start it with `npm start`/),
     ]);
   });
 });

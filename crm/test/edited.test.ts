@@ -33,8 +33,7 @@ async function exportOf(names: readonly string[]) {
     return writeFile(path, lines.map((line) => csvLine(line, ',')).join(''));
   };
   const run = (...args: string[]) => crm(['import', 'customers', path, ...args], at(agency));
-  const read = async (firstName: string) =>
-    (await agency.get(`/v1/customers?query=${firstName}`)).body.data[0];
+  const read = async (name: string) => (await agency.get(`/v1/customers?query=${name}`)).body.data[0];
   const rejected = () => readFile(file(`${agency.id}.rejected.csv`), 'utf8');
   return { agency, edit, run, read, rejected };
 }

@@ -21,10 +21,7 @@ test.each([
   'an import that got %s, resumed, creates no record twice and has each rejected row once',
   async (signal, ended) => {
     // Every tenth row has no contact.
-    const leads = Array.from({ length: 100 }, (_, index) => [
-      `Lead ${index}`,
-      index % 10 && `${index}@a.example`,
-    ]);
+    const leads = Array.from({ length: 100 }, (_, at) => [`Lead ${at}`, at % 10 && `${at}@a.example`]);
     // Only --map says what these columns are.
     const text = [['1', '2'], ...leads].map((cells) => cells.join()).join('\n');
     const { agency, path } = await begin('import customers', `${signal}.csv`, text);

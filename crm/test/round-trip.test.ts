@@ -35,9 +35,7 @@ const textFields = (...names: string[]) =>
 const joined = (...parts: fc.Arbitrary<object>[]) =>
   fc.tuple(...parts).map((all) => Object.assign({}, ...all));
 const lists = (...names: string[]) =>
-  fc.record(
-    Object.fromEntries(names.map((name) => [name, fc.array(texts.filter(Boolean), { maxLength: 3 })])),
-  );
+  fc.record(Object.fromEntries(names.map((one) => [one, fc.array(texts.filter(Boolean), { maxLength: 3 })])));
 
 const product = joined(
   textFields('shortDescription', 'description', 'operator', 'priceBasis', 'validFrom'),
@@ -45,9 +43,7 @@ const product = joined(
   fc.record({
     title: texts.map((text) => `${text}xyz`),
     currency: fc.option(fc.constantFrom('USD', '=1;', ' a ', "'\n'")),
-    fromPrice: fc.option(
-      fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }).map((price) => price + 0),
-    ),
+    fromPrice: fc.option(fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }).map((one) => one + 0)),
     variants: fc.array(fc.record({ label: texts.map((text) => `${text}x`), includes: fc.array(texts) }), {
       maxLength: 2,
     }),
@@ -66,11 +62,8 @@ const RECORDS = 30;
 async function populatedAgency(): Promise<Agency> {
   const agency = await service.agency();
   for (const [index, fields] of sample(product, RECORDS).entries()) {
-    const code = `${sample(texts, 1)[0]}${index}`;
-    const { status, text } = await agency.post('/v1/catalog/products', {
-      ...fields,
-      externalReferenceCode: code,
-    });
+    const externalReferenceCode = `${sample(texts, 1)[0]}${index}`;
+    const { status, text } = await agency.post('/v1/catalog/products', { ...fields, externalReferenceCode });
     expect(status, text).toBe(201);
   }
   for (const [index, fields] of sample(customer, RECORDS).entries()) {

@@ -30,19 +30,16 @@ const has = (...programs: string[]): Promise<boolean> =>
 
 /** Starts lead-form.ts with the key; it runs until the test ends. */
 async function startForm({ key }: Pick<Agency, 'key'>) {
-  const form = startProcess({ CRM_URL: url, CRM_API_KEY: key, PORT: '0' }, [
-    ...NODE,
-    example('lead-form.ts'),
-  ]);
-  onTestFinished(() => void form.child.kill());
-  const port = () => /port: (\d+)\D/.exec(form.output())?.[1];
+  const app = startProcess({ CRM_URL: url, CRM_API_KEY: key, PORT: '0' }, [...NODE, example('lead-form.ts')]);
+  onTestFinished(() => void app.child.kill());
+  const port = () => /port: (\d+)\D/.exec(app.output())?.[1];
   await expect.poll(port).toBeDefined();
   const address = `http://127.0.0.1:${port()}`;
   const send = async (fields: Record<string, string>) => {
     const response = await fetch(address, { method: 'POST', body: new URLSearchParams(fields) });
     return { status: response.status, text: await response.text() };
   };
-  return { address, output: form.output, send };
+  return { address, output: app.output, send };
 }
 
 const LEAD = {
@@ -93,10 +90,7 @@ test('lead-form.ts works with a create key; a lead that was not saved is told to
   const { data } = (await agency.get('/v1/customers')).body;
   expect(data).toMatchObject([{ firstName: 'Ana', summary: 'Patagonia en enero', tags: ['web'] }]);
   const revoked = await startForm({ key: 'revoked' });
-  expect(await revoked.send(LEAD)).toMatchObject({
-    status: 503,
-    text: expect.stringContaining('No pudimos'),
-  });
+  expect(await revoked.send(LEAD)).toMatchObject({ status: 503, text: expect.stringMatching('No pudimos') });
   await expect.poll(revoked.output).toContain('A lead was not saved: This is not a complete API key');
 });
 

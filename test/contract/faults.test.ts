@@ -153,17 +153,15 @@ async function behindProxy(options: Partial<DatabaseOptions> = {}) {
 
 test('while the database cannot be reached, writes are 503 and reads wait; when it is back, both succeed', async () => {
   const agency = await service.agency();
-  const broken: Error[] = [];
-  const { proxy, db, send, statusOf } = await behindProxy({
-    onConnectionError: (error) => broken.push(error),
-  });
+  const lost: Error[] = [];
+  const { proxy, db, send, statusOf } = await behindProxy({ onConnectionError: (error) => lost.push(error) });
   const create = (title: string) => [agency, 'POST', '/v1/catalog/products', { title }] as const;
   expect(await statusOf(...create('Antes'))).toBe(201);
   const opened = proxy.opened();
   proxy.cut();
   await expect.poll(() => db.stats().total).toBe(0);
   // The log has one line for each.
-  expect(broken).toHaveLength(opened);
+  expect(lost).toHaveLength(opened);
   const read = send(agency, 'GET', '/v1/catalog/products');
   // Without a connection it was certainly not applied.
   expectUnavailable(await send(...create('Durante')), UNDONE);

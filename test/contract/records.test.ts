@@ -80,9 +80,7 @@ describe.each(KINDS)('$name', ({ name, path }) => {
       const { status, body } = await call.patch(url, { [field]: whole[field] });
       expect([status, body[field]], field).toEqual([200, whole[field]]);
       // An opportunity that enters the pipeline is qualified.
-      const others = fields.filter(
-        (other) => other !== field && !(field === 'stageId' && other === 'qualifiedAt'),
-      );
+      const others = fields.filter((one) => one !== field && !(field === 'stageId' && one === 'qualifiedAt'));
       for (const other of others) expect(body[other], other).toEqual(expected[other]);
       expected = body;
     }

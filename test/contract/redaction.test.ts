@@ -17,8 +17,7 @@ const { service, dashboard } = await useDashboard({ logger }, { logger });
 const SECRET = 'planted-secret';
 
 function expectNoSecret(entries: unknown[], ...more: string[]): void {
-  const hasSecret = (entry: unknown) =>
-    [SECRET, ...more].some((secret) => hasWord(JSON.stringify(entry), secret));
+  const hasSecret = (entry: unknown) => [SECRET, ...more].some((one) => hasWord(JSON.stringify(entry), one));
   expect(entries.filter(hasSecret)).toEqual([]);
 }
 

@@ -52,19 +52,10 @@ describe('the embedded server', () => {
   );
 
   test.skipIf(!isRoot)('starts as the root of a container, which has fewer capabilities', async () => {
-    const capabilities = 'chown,dac_override,fowner,fsetid,kill,setgid,setuid,setpcap'.replaceAll(
-      /\w+/g,
-      '+$&',
-    );
+    const kept = 'chown,dac_override,fowner,fsetid,kill,setgid,setuid,setpcap'.replaceAll(/\w+/g, '+$&');
     const script = `const { startEmbeddedPostgres } = await import('./src/db/server/embedded.ts');
       await (await startEmbeddedPostgres(${JSON.stringify(join(folder, 'container'))}, { fsync: 'off' })).stop();`;
-    const args = [
-      `--bounding-set=-all,${capabilities}`,
-      process.execPath,
-      '--input-type=module',
-      '-e',
-      script,
-    ];
+    const args = [`--bounding-set=-all,${kept}`, process.execPath, '--input-type=module', '-e', script];
     await promisify(execFile)('setpriv', args, { cwd: new URL('../..', import.meta.url).pathname });
   });
 

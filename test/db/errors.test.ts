@@ -11,10 +11,8 @@ import {
   isTransient,
 } from '../../src/db/index.ts';
 
-const fromServer = (code: string) =>
-  Object.assign(new pg.DatabaseError('from PostgreSQL', 0, 'error'), { code });
-const fromSocket = (code: string, syscall: string) =>
-  Object.assign(new Error('from a socket'), { code, syscall });
+const fromServer = (code: string) => Object.assign(new pg.DatabaseError('rejected', 0, 'error'), { code });
+const fromSocket = (code: string, syscall: string) => Object.assign(new Error('broken'), { code, syscall });
 
 const PROPERTIES = {
   transient: isTransient,

@@ -65,9 +65,7 @@ test('no update calls a function of the clock inside an expression, which Citus 
 
 /** Drizzle cuts the table from a column of a bare template, which then means a column of the nearest table. */
 test('a column has its table, in a statement of several tables', () => {
-  const columns = new Set(
-    OWNED.flatMap((table) => Object.values(getTableColumns(table)).map(({ name }) => name)),
-  );
+  const names = new Set(OWNED.flatMap((one) => Object.values(getTableColumns(one)).map(({ name }) => name)));
   const bare = allStatements().flatMap(({ name, text }) => {
     const read = text
       .replaceAll(/'[^']*'/g, '')
@@ -76,7 +74,7 @@ test('a column has its table, in a statement of several tables', () => {
     const tables = read.match(/\b(?:from|join|using|update|into) "\w+"/g) ?? [];
     const found = Array.from(read.matchAll(/(?<![.\w"]|as )"(\w+)"(?!\.)/g), ([, column = '']) => column);
     return tables.length > 1
-      ? found.filter((column) => columns.has(column)).map((column) => `${name}: ${column}`)
+      ? found.filter((column) => names.has(column)).map((column) => `${name}: ${column}`)
       : [];
   });
   // The parts of a PUT name their columns as the fields.

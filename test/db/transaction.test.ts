@@ -7,22 +7,18 @@ import { useService } from '../support/service.ts';
 
 const service = await useService();
 
-const INSERT = prepared(
-  'test.insert',
-  ($: Params<{ id: number }>) => sql`insert into counters values (${$.id}, 0)`,
-);
+type Id = Params<{ id: number }>;
+type Value = { value: number };
+const INSERT = prepared('test.insert', ($: Id) => sql`insert into counters values (${$.id}, 0)`);
 const ADD = prepared(
   'test.add',
-  ($: Params<{ id: number }>) => sql`update counters set value = value + 1 where id = ${$.id} returning id`,
+  ($: Id) => sql`update counters set value = value + 1 where id = ${$.id} returning id`,
 );
-const VALUE = prepared(
-  'test.value',
-  ($: Params<{ id: number }>) => sql<{ value: number }>`select value from counters where id = ${$.id}`,
-);
-const FAILING_READ = prepared('test.failing_read', () => sql<{ value: number }>`select fail() as value`);
+const VALUE = prepared('test.value', ($: Id) => sql<Value>`select value from counters where id = ${$.id}`);
+const FAILING_READ = prepared('test.failing_read', () => sql<Value>`select fail() as value`);
 const FAILING_WRITE = prepared(
   'test.failing_write',
-  () => sql<{ value: number }>`update counters set value = value + 1 where id = 1 returning fail() as value`,
+  () => sql<Value>`update counters set value = value + 1 where id = 1 returning fail() as value`,
 );
 const SLEEP = unprepared(
   'test.sleep',
@@ -57,9 +53,7 @@ beforeEach(async () => {
 });
 
 const values = async (): Promise<number[]> =>
-  (await service.query<{ value: number }>('select value from counters order by id')).map(
-    ({ value }) => value,
-  );
+  (await service.query('select value from counters order by id')).map(({ value }) => value);
 
 describe('the statements of a transaction', () => {
   let db: Database;
@@ -128,19 +122,15 @@ describe('the statements of a transaction', () => {
     const limits = await transaction(({ read }) => read(SETTINGS, {}), 60_000);
     expect(limits).toMatchObject([{ statement: '1min', lock: '1500ms' }]);
     expect(await read(SETTINGS, {})).toMatchObject([{ statement: '1500ms' }]);
-    await expect(transaction(({ read }) => read(SLEEP, { seconds: 60 }))).rejects.toMatchObject({
-      code: '57014',
-    });
+    const slow = transaction(({ read }) => read(SLEEP, { seconds: 60 }));
+    await expect(slow).rejects.toMatchObject({ code: '57014' });
   });
 });
 
 test('a read that fails behind a write of its request does not say that nothing was written', async () => {
   const db = ownPool(service, { poolSize: 1, statementTimeout: 300 });
   const slow = async (id: number) => {
-    const { write, read } = db.for('an organization', {
-      isGone: () => false,
-      addDatabaseTime: () => undefined,
-    });
+    const { write, read } = db.for('a', { isGone: () => false, addDatabaseTime: () => undefined });
     await write(ADD, { id });
     return read(SLEEP, { seconds: 60 });
   };
@@ -181,10 +171,8 @@ describe('a serialization failure', () => {
     expect(await queries.write(FAILING_WRITE, {})).toEqual([{ value: 4 }]);
     expect(await values()).toEqual([1, 0]);
     await failFirst(4);
-    await expect(queries.write(FAILING_WRITE, {})).rejects.toMatchObject({
-      code: '40001',
-      message: 'attempt 4',
-    });
+    const failed = queries.write(FAILING_WRITE, {});
+    await expect(failed).rejects.toMatchObject({ code: '40001', message: 'attempt 4' });
     expect(await values()).toEqual([1, 0]);
   });
 });

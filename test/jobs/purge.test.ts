@@ -21,9 +21,7 @@ async function archivedProduct(agency: Agency, title: string, ago: string): Prom
 }
 
 const titles = async (): Promise<string[]> =>
-  (await service.query<{ title: string }>('select title from products order by title')).map(
-    ({ title }) => title,
-  );
+  (await service.query('select title from products order by title')).map(({ title }) => title);
 
 const purge = (options: Partial<JobContext> = {}) =>
   purgeProducts({ db: service.db, logger: createLogger('silent'), ...options });

@@ -36,14 +36,12 @@ test('the sweep removes keys that are older than a day, of every organization, i
   await useKey(neighbour, "neighbour's new", '1 h');
   await useKey(neighbour, "neighbour's planted", '25 h');
   const stop = new AbortController();
-  const stopAfterWrite: Database = {
+  const stopping: Database = {
     ...service.db,
     write: (statement, values) => service.db.write(statement, values).finally(() => stop.abort()),
   };
   const run = { logger: ownLog().logger, batchSize: 2 };
-  expect(await sweepIdempotencyKeys({ ...run, db: stopAfterWrite, signal: stop.signal })).toEqual({
-    keys: 2,
-  });
+  expect(await sweepIdempotencyKeys({ ...run, db: stopping, signal: stop.signal })).toEqual({ keys: 2 });
   expect(await remaining()).toEqual(['less than a day', "neighbour's new", 'new', 'planted']);
   expect(await sweepIdempotencyKeys({ ...run, db: service.db })).toEqual({ keys: 1 });
   expect(await remaining()).toEqual(['less than a day', "neighbour's new", 'new']);

@@ -125,9 +125,7 @@ test('a new key works at once, even if it was just unknown', async () => {
 
 test('a key is rejected from its expiry on, before its cache entry would expire', async () => {
   const { id, key } = await issueKey();
-  const keys = openCache({
-    read: async (query) => (await query()).map((row) => ({ ...row, lifetime: 100 })),
-  });
+  const keys = openCache({ read: async (find) => (await find()).map((row) => ({ ...row, lifetime: 100 })) });
   await keys.find(key);
   now += 99;
   await service.query("update api_keys set expires_at = now() - interval '1 second' where id = $1", [id]);

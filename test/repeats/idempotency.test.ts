@@ -335,16 +335,15 @@ test('of ten simultaneous PUTs that may only create, or that have one tag, one i
   expect(another.status).toBe(200);
 });
 
+const NONE = 'No record has this id. To create one, omit If-Match.';
+
 test.each(['*', '"a-tag"'])(
   'a PUT with If-Match %s of an id without a record creates none, and says so',
   async (tag) => {
     const { get, put } = dashboard.of(await service.agency());
     const path = `/opportunities/${randomUUID()}`;
     const { status, body } = await put(path, { salesStage: 'new' }, ifMatch(tag));
-    expect([status, body.error.message]).toEqual([
-      412,
-      'No record has this id. To create one, omit If-Match.',
-    ]);
+    expect([status, body.error.message]).toEqual([412, NONE]);
     expect((await get(path)).status).toBe(404);
   },
 );

@@ -83,10 +83,7 @@ export async function hold(
 }
 
 /** Runs the work in one transaction without triggers, as a restore does: to set timestamps, and derived data that is wrong. */
-export const withoutTriggers = (
-  ownerUrl: string,
-  work: (client: pg.Client) => Promise<unknown>,
-): Promise<void> =>
+export const withoutTriggers = (ownerUrl: string, work: (client: pg.Client) => Promise<unknown>) =>
   administer(ownerUrl, async (client) => {
     await client.query('begin');
     // On a cluster, the setting reaches all nodes. Elsewhere the name has no meaning.

@@ -22,9 +22,9 @@ export function ownPool(service: Service, options: Partial<DatabaseOptions> = {}
 
 /** A pool on the service's database whose connections have these settings: `datestyle=SQL`. */
 export const poolWith = (service: Service, ...settings: string[]): Database => {
-  const options = encodeURIComponent(settings.map((setting) => `-c ${setting}`).join(' '));
+  const list = encodeURIComponent(settings.map((setting) => `-c ${setting}`).join(' '));
   return ownPool(service, {
-    url: `${service.url}${service.url.includes('?') ? '&' : '?'}options=${options}`,
+    url: `${service.url}${service.url.includes('?') ? '&' : '?'}options=${list}`,
   });
 };
 

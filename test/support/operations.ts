@@ -173,10 +173,7 @@ const recordsOf = (name: string): string => pathOf(name).replace(/\/\{\w+\}$/, '
 /** The create and the PATCH of customers below the path, with contacts of their own. */
 const ofCustomers = (path: string): Record<string, Operation> => ({
   [`POST ${path}/customers`]: {
-    body: ({ word }) => ({
-      firstName: word,
-      contacts: [contact('email', `${word}@${path.length}.example.com`)],
-    }),
+    body: ({ word }) => ({ firstName: word, contacts: [contact('email', `${word}@${path.length}.test`)] }),
   },
   [`PATCH ${path}/customers/{customerId}`]: {
     body: ({ word }) => ({ lastName: `Peña ${word}`, contacts: [CONTACT, web(word)] }),
@@ -206,9 +203,7 @@ const SPECIAL_REQUESTS: Record<string, Operation> = {
   [`POST ${BELOW}/customers/{customerId}/erase`]: {
     ids: ({ leavingCustomerId }) => ({ customerId: leavingCustomerId }),
   },
-  [`POST ${BELOW}/customers/{customerId}/merge`]: {
-    body: ({ twinCustomerId }) => ({ from: twinCustomerId }),
-  },
+  [`POST ${BELOW}/customers/{customerId}/merge`]: { body: (has) => ({ from: has.twinCustomerId }) },
   [`PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: { body: outbound },
   [`PATCH ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: { body: outbound },
   [`GET ${BELOW}/opportunities/totals`]: { change: `PUT ${BELOW}/opportunities/{opportunityId}` },

@@ -43,11 +43,8 @@ function parse(bytes: Buffer): RawResponse | undefined {
  * Sends bytes over a new connection and resolves with the response, or with undefined if the connection closes without one.
  * A null at the end closes the client's half of the connection.
  */
-export function exchange(
-  port: number,
-  ...chunks: (string | Buffer | null)[]
-): Promise<RawResponse | undefined> {
-  return new Promise((resolve) => {
+export function exchange(port: number, ...chunks: (string | Buffer | null)[]) {
+  return new Promise<RawResponse | undefined>((resolve) => {
     let received = Buffer.alloc(0);
     const socket = connect(port, '127.0.0.1');
     const finish = () => {

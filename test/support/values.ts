@@ -25,10 +25,7 @@ export function madeOf<Value>(kinds: Kinds<Value>, unresolved: Schema, name = ''
   return kinds.around ? kinds.around(value, schema) : value;
 }
 
-export const fieldsMadeOf = <Value>(
-  kinds: Kinds<Value>,
-  { properties = {} }: Schema,
-): Record<string, Value> =>
+export const fieldsMadeOf = <Value>(kinds: Kinds<Value>, { properties = {} }: Schema) =>
   Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, madeOf(kinds, field, name)]));
 
 function ofKind<Value>(kinds: Kinds<Value>, schema: Schema, name: string): Value {

@@ -78,14 +78,10 @@ test('while the only instance is down, the error of each request says whether it
     status: 502,
     body: { error: { code: 'SERVICE_UNAVAILABLE', message } },
   });
-  const retry = 'Retry shortly.';
-  expect(await send('GET', '/v1/team')).toEqual(
-    down(`The service cannot handle the request right now. ${retry}`),
-  );
+  const now = 'The service cannot handle the request right now.';
+  expect(await send('GET', '/v1/team')).toEqual(down(`${now} Retry shortly.`));
   for (const write of [create, () => send('DELETE', `/v1/customers/${body.id}`)])
-    expect(await write()).toEqual(
-      down(`The service cannot handle the request right now. Nothing was written. ${retry}`),
-    );
+    expect(await write()).toEqual(down(`${now} Nothing was written. Retry shortly.`));
   await instance.start();
   expect((await create()).status).toBe(201);
 
