@@ -50,10 +50,7 @@ describe('the tools', () => {
       const properties = Object.keys(tool.inputSchema.properties ?? {});
       const parameters = (operation.parameters ?? []).filter((parameter) => parameter.in !== 'header');
       expect(properties).toEqual(expect.arrayContaining(parameters.map(({ name }) => name)));
-      for (const [name, ofMethods] of Object.entries({
-        clear: ['PATCH'],
-        idempotencyKey: ['POST'],
-      }))
+      for (const [name, ofMethods] of Object.entries({ clear: ['PATCH'], idempotencyKey: ['POST'] }))
         expect(properties.includes(name), `${name} of ${tool.name}`).toBe(ofMethods.includes(method));
       expect(tool.annotations).toEqual({
         readOnlyHint: method === 'GET',
@@ -181,45 +178,44 @@ describe('arguments', () => {
   const MANY = Array(25_000).fill('id');
   const NO_NAMES = /^clear must be a list of names/;
   const DEEP = `${'['.repeat(40)}${']'.repeat(40)}`;
+  const OBJECTS = `[${Array(12_001).fill('{}')}]`;
+  const INFINITE = '{"label":"x","currency":-1e400}';
 
-  test.each<[what: string, name: string, args: Record<string, unknown>, message: RegExp]>([
-    ['25,000 names', 'updateCustomer', { clear: MANY, customerId: 'x' }, NO_NAMES],
-    ['a name that no field has', 'updateCustomer', { clear: '["x"]', customerId: 'x' }, NO_NAMES],
-    ['a long query', 'listCustomers', { query: 'x'.repeat(100_000) }, /^The arguments are too long/],
-    ['JSON in JSON', 'createCustomer', { contacts: DEEP }, /must not be nested deeper than 32 levels/],
-    [
-      'many objects as JSON',
-      'createCustomer',
-      { contacts: `[${Array(12_001).fill('{}')}]` },
-      /must have at most 12000 fields, objects and lists/,
+  /** By the tool. */
+  const REJECTED: Record<string, [what: string, args: Record<string, unknown>, message: RegExp][]> = {
+    updateCustomer: [
+      ['25,000 names', { clear: MANY, customerId: 'x' }, NO_NAMES],
+      ['a name that no field has', { clear: '["x"]', customerId: 'x' }, NO_NAMES],
+      ['a key of an update', { customerId: 'x', idempotencyKey: '1' }, /^idempotencyKey is unknown/],
     ],
-    ['an object', 'listCustomers', { query: { toString: 1 } }, /^query must be a string$/],
-    [
-      '1e400',
-      'createCatalogProduct',
-      { title: 'x', fromPrice: '9'.repeat(400) },
-      /^fromPrice must be a number$/,
+    createCustomer: [
+      ['JSON in JSON', { contacts: DEEP }, /must not be nested deeper than 32 levels/],
+      ['many objects as JSON', { contacts: OBJECTS }, /must have at most 12000 fields, objects and lists/],
     ],
-    [
-      '1e400 as JSON',
-      'createCatalogProduct',
-      { title: 'x', variants: '{"label":"x","currency":-1e400}' },
-      /^variants\[0\]\.currency must be a string$/,
+    listCustomers: [
+      ['a long query', { query: 'x'.repeat(100_000) }, /^The arguments are too long/],
+      ['an object', { query: { toString: 1 } }, /^query must be a string$/],
+      ['a name of other tools', { clear: ['city'] }, /^clear is unknown/],
     ],
-    ['half a character', 'getCustomer', { customerId: '\ud800' }, /^customerId must not contain/],
-    ['an unknown name', 'createCatalogProduct', { titel: 'x', title: 'x' }, /did you mean title/],
-    ['a name of other tools', 'listCustomers', { clear: ['city'] }, /^clear is unknown/],
-    [
-      'a key of an update',
-      'updateCustomer',
-      { customerId: 'x', idempotencyKey: '1' },
-      /^idempotencyKey is unknown/,
+    createCatalogProduct: [
+      ['1e400', { title: 'x', fromPrice: '9'.repeat(400) }, /^fromPrice must be a number$/],
+      ['1e400 as JSON', { title: 'x', variants: INFINITE }, /^variants\[0\]\.currency must be a string$/],
+      ['an unknown name', { titel: 'x', title: 'x' }, /did you mean title/],
     ],
-    ['no id', 'getCustomer', { customerId: '' }, /^customerId is required$/],
-  ])('of %s are an error that is named, like one of /v1', async (_what, name, args, message) => {
-    const { error } = (await call((await agent()).client, name, args)).body;
-    expect(error.code).toBe('VALIDATION_FAILED');
-    expect(error.message.replace(/^The request is not valid: |\.$/g, '')).toMatch(message);
+    getCustomer: [
+      ['half a character', { customerId: '\ud800' }, /^customerId must not contain/],
+      ['no id', { customerId: '' }, /^customerId is required$/],
+    ],
+  };
+  describe.each(Object.entries(REJECTED))('of %s', (name, cases) => {
+    test.each(cases)(
+      'that are %s are an error that is named, like one of /v1',
+      async (_what, args, message) => {
+        const { error } = (await call((await agent()).client, name, args)).body;
+        expect(error.code).toBe('VALIDATION_FAILED');
+        expect(error.message.replace(/^The request is not valid: |\.$/g, '')).toMatch(message);
+      },
+    );
   });
 
   test('that are optional may be null, in every tool', async () => {

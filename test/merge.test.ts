@@ -189,10 +189,7 @@ test('an archived twin is merged: contacts that the survivor has are left out, o
     [lead, lost, offer].map(({ id }) => [id, into.id]).sort(),
   );
   expect((await merge(agency, into, twin)).text).toBe(merged.text);
-  const isGone = rejected([
-    'body.from',
-    'must be a customer of this organization that was neither merged nor erased',
-  ]);
+  const isGone = rejected(['body.from', expect.stringMatching(/ that was neither merged nor erased$/)]);
   expect(await merge(agency, third, twin)).toMatchObject(isGone);
   for (const from of [into, third]) await dashboard.of(agency).post(`/customers/${from.id}/erase`);
   for (const from of [twin, third])

@@ -35,13 +35,7 @@ const AGENCY = 1;
 const LIMIT = 25;
 
 // With fewer rows, or a larger share of other organizations' rows, some plans are good without their index.
-const SIZE = {
-  customers: 8_000,
-  products: 6_000,
-  opportunities: 8_000,
-  conversations: 3_600,
-  quotes: 8_000,
-};
+const SIZE = { customers: 8_000, products: 6_000, opportunities: 8_000, conversations: 3_600, quotes: 8_000 };
 const OTHER_SIZE = { customers: 20, products: 60, opportunities: 20, conversations: 20, quotes: 20 };
 /** So many that reading a whole table is never the best plan, even if the filter finds most of the organization's rows. */
 const OTHER_ORGANIZATIONS = 100;

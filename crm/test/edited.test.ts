@@ -90,9 +90,7 @@ test('fields without a column stay as they are; the row of a customer that was c
   expect(await read('Ana')).toMatchObject({ country: 'Perú', tags: ['vip', 'playa'], contacts: [{}, {}] });
   expect(await read('Luz')).toMatchObject({ city: 'Bogotá', country: null });
   expect(await rejected()).toContain('the row has no id of a customer, and no column has contacts');
-  expect(await rejected()).toMatch(
-    /PRECONDITION_FAILED,"the customer has changed since .* city, country would get/,
-  );
+  expect(await rejected()).toMatch(/PRECONDITION_FAILED,"the customer has changed since .* city, country /);
 });
 
 test('rejects the rows of archived and merged customers, and creates a customer for a row without an id', async () => {

@@ -174,10 +174,8 @@ test('crm export --all reports a file that the service has lost, and ends with 2
   const { code, stderr } = await crm(args(at), { url: origin, key: agency.key });
   expect(code).toBe(2);
   expect(stderr).toContain(`The file "gone.pdf" of quote ${id} cannot be downloaded: the response was 500.`);
-  expect(await linesOf(join(at, 'attachments.ndjson'))).toMatchObject([
-    { file: null },
-    { fileName: 'here.pdf' },
-  ]);
+  const files = await linesOf(join(at, 'attachments.ndjson'));
+  expect(files).toMatchObject([{ file: null }, { fileName: 'here.pdf' }]);
   expect(verifyChecksums(at).status).toBe(0);
 });
 

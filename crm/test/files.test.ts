@@ -298,9 +298,7 @@ describe('a catalog', () => {
   });
 
   test('a sign is no code of a currency', async () => {
-    const { bodies, problems } = await readCatalog(
-      'title;fromPrice;Moneda\nA;1;AR$\nB;2;R$\nC;3;$\nD;4;USD\nE;5;Sol\n',
-    );
+    const { bodies, problems } = await readCatalog('title;Moneda\nA;AR$\nB;R$\nC;$\nD;USD\nE;Sol\n');
     expect(bodies).toMatchObject([{ currency: 'ARS' }, { currency: 'BRL' }, { currency: 'USD' }]);
     expect(problems.join()).toMatch(/"\$"\. Write three letters, such as USD.*: "Sol"/);
     const mixed = await readCatalog('Producto;Precio desde (USD);Precio hasta (MXN);Peso (kg)\nA;1;2;3\n');
@@ -308,10 +306,7 @@ describe('a catalog', () => {
   });
 
   test.each([
-    [
-      'Producto;Precio USD;Precio PEN\nA;100;380\n',
-      'have prices in 2 currencies: use --map "Precio USD=fromPrice"',
-    ],
+    ['Producto;Precio USD;Precio PEN\nA;100;380\n', 'prices in 2 currencies: use --map "Precio USD=from'],
     ['Producto;Precio ($)\nA;100\n', 'does not say which currency'],
     ['Producto;Adulto USD\nA;100\n', 'has prices, and fills no field'],
     ['Producto;Precio USD;Agotado\nA;100;sí\n', 'add a column "status", or use --map "Agotado="'],

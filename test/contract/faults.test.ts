@@ -23,10 +23,8 @@ import { listen, requestBytes } from '../support/socket.ts';
 const service = await useService();
 
 const unavailable = (message: string) => ({ error: { code: 'SERVICE_UNAVAILABLE', message } });
-const [NOW, RETRY] = [
-  'The service cannot handle the request right now.',
-  'Wait the seconds in Retry-After, then retry.',
-];
+const NOW = 'The service cannot handle the request right now.';
+const RETRY = 'Wait the seconds in Retry-After, then retry.';
 const UNAVAILABLE = unavailable(`${NOW} ${RETRY}`);
 const UNDONE = unavailable(`${NOW} Nothing was written. ${RETRY}`);
 const UNKNOWN = unavailable(
@@ -261,9 +259,8 @@ test('when a client disconnects, what still waits is not begun, and its write th
   await expect.poll(() => db.stats()).toMatchObject({ running: 0, waiting: 0 });
   expect((await agency.get(url)).body).toMatchObject({ city: 'Begun', lastName: null });
   await app.close();
-  expect(lines).toContainEqual(
-    expect.objectContaining({ organizationId: agency.id, reason: 'gone', count: 4 }),
-  );
+  const gone = { organizationId: agency.id, reason: 'gone', count: 4 };
+  expect(lines).toContainEqual(expect.objectContaining(gone));
 });
 
 test('while PostgreSQL is frozen, running and waiting requests get 503; afterwards all connections are new', async () => {

@@ -31,10 +31,7 @@ test('the log has no key, token, contact, message or other part of a request to 
   const contacts = [contact('email', `${SECRET}@a.example`), contact('whatsapp', '+5215598765432')];
   for (const _twice of [1, 2]) await agency.post('/v1/customers', { contacts });
   for (const type of ['application/json', `text/${SECRET}`])
-    await agency.request('POST', '/v1/customers', {
-      headers: { 'content-type': type },
-      body: `{"${SECRET}`,
-    });
+    await agency.request('POST', '/v1/customers', { headers: { 'content-type': type }, body: `{"${SECRET}` });
   const headers = { cookie: SECRET, 'user-agent': SECRET, referer: SECRET };
   for (const path of [
     'team',

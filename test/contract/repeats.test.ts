@@ -27,10 +27,7 @@ import type { Reply } from '../support/service.ts';
 
 const { service, dashboard } = await useDashboard();
 
-const CREATES = ['POST /v1/catalog/products', 'POST /v1/customers'].flatMap((name) => [
-  name,
-  name.replace('/v1', BELOW),
-]);
+const CREATES = ['/v1', BELOW].flatMap((api) => [`POST ${api}/catalog/products`, `POST ${api}/customers`]);
 CREATES.push(`POST ${BELOW}/quotes/{quoteId}/attachments`);
 const CHANGES = operationsBy('PATCH', 'PUT', 'DELETE');
 let world: World;

@@ -157,9 +157,8 @@ test('a reopening that was first wins over a purge at the same time: the purge w
   const agency = await fullAgency();
   await close(agency);
   const before = await dashboard.stored(agency);
-  const commit = await hold(service.ownerUrl, 'update organizations set closed_at = null where id = $1', [
-    agency.id,
-  ]);
+  const reopen = 'update organizations set closed_at = null where id = $1';
+  const commit = await hold(service.ownerUrl, reopen, [agency.id]);
   const purging = purge();
   await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
   await commit();

@@ -204,10 +204,7 @@ test.each<[string, (agency: Agency, id: string, other: string) => Promise<unknow
   ['merged', (agency, id, other) => dashboard.of(agency).post(`/customers/${other}/merge`, { from: id })],
 ])('a record that was %s since is 409, and creates no second one', async (_how, remove) => {
   const agency = await service.agency();
-  const post: Record<string, Caller['post']> = {
-    [CUSTOMERS]: agency.post,
-    '/customers': dashboard.of(agency).post,
-  };
+  const post = { [CUSTOMERS]: agency.post, '/customers': dashboard.of(agency).post };
   for (const [path, send] of Object.entries(post)) {
     const create = (body: object) => send(path, body, withKey('k'));
     const { body } = await create(visitor(path));

@@ -9,10 +9,7 @@ export type ServiceProcess = ReturnType<typeof startProcess>;
 export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
 /** The environment that every program needs: PATH (for setpriv), and the cache of compiled code. */
-export const PROGRAM = {
-  PATH: process.env.PATH,
-  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-};
+export const PROGRAM = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE };
 
 /** Starts a program, without a command the service, as a person does: with these environment variables only. */
 export function startProcess(
