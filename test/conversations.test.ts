@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, test } from 'vitest';
 import { putConversation, updateConversation } from '../src/conversations/chains.repository.ts';
 import { createCustomer, customerStatements } from '../src/customers/repository.ts';
-import { newId, type OrganizationScope, type Put } from '../src/db/index.ts';
+import { newId, type Put } from '../src/db/index.ts';
 import { opportunityRecord } from '../src/opportunities/repository.ts';
 import { mergeCustomer } from '../src/person/merge.ts';
 import { quoteRecord } from '../src/quotes/repository.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { findAllDrift, findDrift } from './support/drift.ts';
 import { rejected } from './support/faults.ts';
-import { interrupted, overlap } from './support/races.ts';
+import { interrupted, overlap, type Work } from './support/races.ts';
 import {
   contact,
   conversation,
@@ -133,10 +133,14 @@ test('a next thread that is written while messages arrive has the timestamp of t
   const { agency, ids, put, putMessage } = await newThreads(1);
   const [first = ''] = ids;
   const [one, two] = [randomUUID(), randomUUID()];
-  const write = (createdAt: string) => (scope: OrganizationScope) =>
-    message({ ...agency, scope }, first, { createdAt });
-  const rotate = (id: string, rotatedFrom: string) => (scope: OrganizationScope) =>
-    conversation({ ...agency, scope }, { rotatedFrom }, id);
+  const write =
+    (createdAt: string): Work =>
+    (scope) =>
+      message({ ...agency, scope }, first, { createdAt });
+  const rotate =
+    (id: string, rotatedFrom: string): Work =>
+    (scope) =>
+      conversation({ ...agency, scope }, { rotatedFrom }, id);
   await overlap(service, agency, write('2026-10-01T10:00:00Z'), rotate(one, first));
   expect(await findDrift(service, agency)).toEqual([]);
   await overlap(service, agency, rotate(two, one), write('2026-10-02T10:00:00Z'));
@@ -163,13 +167,13 @@ test.each([
   const id = what === 'a conversation' ? stored.id : randomUUID();
   const kind = what.slice(what.lastIndexOf(' ') + 1);
   const named = change === 'a merge into its customer' && { customerId };
-  const puts: Record<string, (scope: OrganizationScope) => Promise<Put<unknown>>> = {
+  const puts: Record<string, (...of: Parameters<Work>) => Promise<Put<unknown>>> = {
     opportunity: (scope) => opportunityRecord.put(scope, id, { customerId, sellerMemberId, salesStage: '' }),
     conversation: (scope) => putConversation(scope, id, { channel: 'web', contact: 'ana', ...named }),
     quote: (scope) => quoteRecord.put(scope, id, { opportunityId: lead.id, title: '', status: 'draft' }),
   };
   const ana = { firstName: 'Ana', tags: [], contacts: [web('ana')] };
-  const changes: Record<string, (scope: OrganizationScope) => Promise<unknown>> = {
+  const changes: Record<string, Work> = {
     'a new name of its seller': (scope) => member({ ...agency, scope }, { name: 'Paz' }, sellerMemberId),
     'a merge into its customer': (scope) => mergeCustomer(scope, customerId, { from: eva.id }),
     'a new customer with its contact': (scope) => createCustomer(scope, customerStatements, ana),
@@ -177,12 +181,8 @@ test.each([
     'a new customer of its opportunity': (scope) =>
       opportunity({ ...agency, scope }, { customerId: eva.id }, lead.id),
   };
-  const written = await overlap(
-    service,
-    agency,
-    async (scope) => changes[change]?.(scope),
-    async (scope) => puts[kind]?.(scope),
-  );
+  const first: Work = async (scope) => changes[change]?.(scope);
+  const written = await overlap(service, agency, first, async (scope) => puts[kind]?.(scope));
   const path = `/${kind.replace(/y$/, 'ie')}s/${id}`;
   expect(String(written?.body)).toBe((await dashboard.of(agency).get(path)).text);
 });
@@ -230,18 +230,11 @@ async function newConversation(channel: string) {
 }
 
 // Messages of WhatsApp have a store of their own.
-describe.each([
-  {
-    channel: 'whatsapp',
-    delivery: {
-      providerMessageId: 'wamid.1',
-      status: 'read',
-      statusAt: '2026-11-21T10:00:01.000Z',
-      templateName: 'welcome',
-    },
-  },
-  { channel: 'email', delivery: { providerName: 'postal', externalId: 'x-1', subject: 'Cotización' } },
-])('messages of $channel', ({ channel, delivery }) => {
+const READ = { status: 'read', statusAt: '2026-11-21T10:00:01.000Z' };
+describe.each<[channel: string, delivery: object]>([
+  ['whatsapp', { providerMessageId: 'wamid.1', ...READ, templateName: 'welcome' }],
+  ['email', { providerName: 'postal', externalId: 'x-1', subject: 'Cotización' }],
+])('messages of %s', (channel, delivery) => {
   const none = Object.fromEntries(Object.keys(delivery).map((field) => [field, null]));
 
   test('a message without createdAt gets the current time; sent again, it changes nothing; replaced, it has no old delivery', async () => {

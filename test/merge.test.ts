@@ -7,7 +7,7 @@ import { useDashboard } from './support/dashboard.ts';
 import { countAtWork } from './support/databases.ts';
 import { findAllDrift, findDrift } from './support/drift.ts';
 import { failed, rejected } from './support/faults.ts';
-import { overlap } from './support/races.ts';
+import { overlap, type Work } from './support/races.ts';
 import { conversation, customer, opportunity, quote, web } from './support/records.ts';
 import type { Agency } from './support/service.ts';
 
@@ -90,12 +90,8 @@ test('a contact has the name that a conversation of somebody else gives it besid
   const [into, from] = [await customer(agency), await customer(agency, { contacts: [web('from')] })];
   const chat = { channel: 'web', contact: 'from', customerId: (await customer(agency)).id };
   const { id } = await conversation(agency, chat);
-  await overlap(
-    service,
-    agency,
-    (scope) => mergeCustomer(scope, into.id, { from: from.id }),
-    (scope) => conversation({ ...agency, scope }, { ...chat, contactName: 'Ana' }, id),
-  );
+  const rename: Work = (scope) => conversation({ ...agency, scope }, { ...chat, contactName: 'Ana' }, id);
+  await overlap(service, agency, (scope) => mergeCustomer(scope, into.id, { from: from.id }), rename);
   expect(await findAllDrift(service, agency)).toEqual([]);
 });
 

@@ -8,7 +8,7 @@ import { useDashboard } from './support/dashboard.ts';
 import { countAtWork } from './support/databases.ts';
 import { findAllDrift } from './support/drift.ts';
 import { failed, rejected } from './support/faults.ts';
-import { interrupted, overlap } from './support/races.ts';
+import { interrupted, overlap, type Work } from './support/races.ts';
 import { customer, opportunity, quote } from './support/records.ts';
 import { idsOf } from './support/service.ts';
 
@@ -159,9 +159,8 @@ test("a quote's customer is always its opportunity's, also beside a write of eit
   expect((await call.put(path, body)).body.customerId).toBe(ana.id);
 
   // The opportunity goes to the other customer, and one more quote is written.
-  const move = (scope: OrganizationScope) =>
-    opportunity({ ...agency, scope }, { customerId: eva.id }, lead.id);
-  const add = (scope: OrganizationScope) => quote({ ...agency, scope }, { opportunityId: lead.id });
+  const move: Work = (scope) => opportunity({ ...agency, scope }, { customerId: eva.id }, lead.id);
+  const add: Work = (scope) => quote({ ...agency, scope }, { opportunityId: lead.id });
   await overlap(service, agency, move, add);
   await call.patch(`/opportunities/${lead.id}`, { customerId: ana.id });
   await overlap(service, agency, add, move);
@@ -183,12 +182,9 @@ test('a quote that waited for an erasure or a merge of its new customer is retur
       const { id } = write === 'new' ? { id: randomUUID() } : await quote(agency);
       const moved = { opportunityId, title: 'Cartagena', status: 'draft' as const };
       const { put, update } = quoteRecord;
-      const response = await overlap(
-        service,
-        agency,
-        (scope) => first(scope, customerId),
-        async (scope) => (write === 'patch' ? update(scope, id, moved) : (await put(scope, id, moved)).body),
-      );
+      const second: Work = async (scope) =>
+        write === 'patch' ? update(scope, id, moved) : (await put(scope, id, moved)).body;
+      const response = await overlap(service, agency, (scope) => first(scope, customerId), second);
       expect(String(response)).toBe(String(await quoteRecord.get(agency.scope, id)));
     }
 });

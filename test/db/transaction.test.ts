@@ -10,7 +10,10 @@ const service = await useService();
 type Id = Params<{ id: number }>;
 type Value = { value: number };
 const INSERT = prepared('test.insert', ($: Id) => sql`insert into counters values (${$.id}, 0)`);
-const ADD = prepared('test.add', ($: Id) => sql`update counters set value = value + 1 where id = ${$.id}`);
+const ADD = prepared(
+  'test.add',
+  ($: Id) => sql`update counters set value = value + 1 where id = ${$.id} returning id`,
+);
 const VALUE = prepared('test.value', ($: Id) => sql<Value>`select value from counters where id = ${$.id}`);
 const FAILING_READ = prepared('test.failing_read', () => sql<Value>`select fail() as value`);
 const FAILING_WRITE = prepared(

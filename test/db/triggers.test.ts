@@ -26,10 +26,8 @@ await populate({ service, agency: populated });
 test.each(CHANGED)(
   'an update of %s moves updated_at, whatever value it sets; an update that changes nothing is dropped',
   async (table) => {
-    const columns = await service.query<{ name: string }>(
-      `select column_name as name from information_schema.columns where table_name = $1`,
-      [table],
-    );
+    const named = 'select column_name as name from information_schema.columns where table_name = $1';
+    const columns = await service.query<{ name: string }>(named, [table]);
     expect(columns.length).toBeGreaterThan(5);
     const where = `where organization_id = '${populated.id}'`;
     const update = (set: string) => `update ${table} set ${set} ${where} returning updated_at as updated`;
@@ -194,10 +192,8 @@ test('each of 2,000 sales stages has its count, and the count of all opportuniti
      select organization_id, gen_random_uuid(), 'stage ' || n from opportunities, generate_series(1, 2000) n where id = $1`,
     [id],
   );
-  const rows = await service.query(
-    `select from live_counts where organization_id = $1 and resource = 'opportunities'`,
-    [agency.id],
-  );
+  const counted = `select from live_counts where organization_id = $1 and resource = 'opportunities'`;
+  const rows = await service.query(counted, [agency.id]);
   expect(rows.length).toBeLessThanOrEqual(16);
   const total = async (query = '') =>
     (await agency.get(`/v1/opportunities?limit=1${query}`)).body.pagination.total;
@@ -221,14 +217,8 @@ test('deploy/compare.sql finds changes that bypassed the triggers, and its repai
     await client.query('delete from searchable_customers where id = $1', [ana.id]);
     await client.query('delete from customer_contact_keys where customer_id = $1', [ana.id]);
   });
-  const count = {
-    organization_id: agency.id,
-    kept_in: 'live_counts',
-    what: 'products',
-    value: 'active',
-    missing: '-2',
-  };
   const row = { organization_id: agency.id, value: null, missing: null };
+  const count = { ...row, kept_in: 'live_counts', what: 'products', value: 'active', missing: '-2' };
   expect(await findDrift(service, agency)).toEqual([
     { ...row, kept_in: 'customer_contact_keys', what: ana.id, missing: '1' },
     count,
@@ -238,14 +228,9 @@ test('deploy/compare.sql finds changes that bypassed the triggers, and its repai
 
   const creating = Promise.all(Array.from({ length: 50 }, () => product(agency)));
   const [repair = ''] = /insert into live_counts.*\n-- .*/.exec(COMPARE) ?? [];
-  await service.query(
-    repair
-      .replace('\n--', '\n')
-      .replace('ORGANIZATION', agency.id)
-      .replace('WHAT', count.what)
-      .replace('VALUE', count.value)
-      .replace('MISSING', count.missing),
-  );
+  const { what: WHAT, value: VALUE, missing: MISSING } = count;
+  const values: Record<string, string> = { ORGANIZATION: agency.id, WHAT, VALUE, MISSING };
+  await service.query(repair.replace('\n--', '\n').replace(/[A-Z]+/g, (name) => values[name] ?? name));
   await creating;
   expect((await agency.get('/v1/catalog/products')).body.pagination.total).toBe(51);
   expect((await findDrift(service, agency)).map(({ kept_in }) => kept_in)).not.toContain('live_counts');

@@ -5,7 +5,7 @@ import type { Agency, Service } from './service.ts';
 
 /** Races that are held at the point where the other comes in. */
 
-type Work = (scope: OrganizationScope) => Promise<unknown>;
+export type Work = (scope: OrganizationScope) => Promise<unknown>;
 
 /** The first is not committed before the second waits for it, or is done. Returns what the second returns. */
 export async function overlap<Result>(
