@@ -96,10 +96,8 @@ describe('an upload', () => {
     const strict = await upload(parts, { prefer: 'handling=strict' });
     expect(strict).toMatchObject(rejected('body.title', 'body.preview'));
     await expectNothingStored();
-    expect(await upload(parts)).toMatchObject({
-      status: 201,
-      headers: { 'x-ignored-parameters': 'body.title, body.preview' },
-    });
+    const headers = { 'x-ignored-parameters': 'body.title, body.preview' };
+    expect(await upload(parts)).toMatchObject({ status: 201, headers });
   });
 
   test('that is JSON, ends within its file or has a file without a name is a validation error, and stores nothing', async () => {
@@ -197,17 +195,13 @@ describe('between the file and its row', () => {
   );
 
   const deadlock = Object.assign(new pg.DatabaseError('deadlock', 0, 'error'), { code: '40P01' });
+  const unknown = new OutcomeUnknown(new Error('terminated'));
   test.each([
     ['does not find the quote, no file is stored', 'quotes.get_record', new Error('terminated'), 0],
     ['cannot tell the time, neither file nor row is stored', 'clock.now', new Error('terminated'), 0],
     ['rejects the row, the file is removed', 'transaction', deadlock, 0],
     ['may have stored the row, the file stays', 'transaction', new Error('terminated'), 1],
-    [
-      'cannot be read behind the row, the file stays',
-      'transaction',
-      new OutcomeUnknown(new Error('terminated')),
-      1,
-    ],
+    ['cannot be read behind the row, the file stays', 'transaction', unknown, 1],
   ])('if the database %s', async (_name, failed, error, count) => {
     const { upload, rows, files } = await emptyQuote();
     const fail = () => Promise.reject(error);

@@ -62,18 +62,11 @@ test('query finds a conversation by any part and spelling of its contact', async
   const agency = await service.agency();
   for (const contact of ['+52 1 (55) 1234-5678', '+525512345678', '5215512345678@c.us']) {
     const { id } = await conversation(agency, { contact });
-    for (const query of [
-      '+52 1 55 1234 5678',
-      '+525512345678',
-      '5512345678',
-      '52 55 1234',
-      '+52 1 55',
-      '0052 155',
-    ])
-      expect(
-        idsOf(await agency.get(`/v1/conversations?query=${encodeURIComponent(query)}`)),
-        `${query} of ${contact}`,
-      ).toContain(id);
+    const queries = '+52 1 55 1234 5678|+525512345678|5512345678|52 55 1234|+52 1 55|0052 155';
+    for (const query of queries.split('|')) {
+      const found = await find(agency, 'conversations', `query=${encodeURIComponent(query)}`);
+      expect(found, `${query} of ${contact}`).toContain(id);
+    }
   }
   const { id } = await conversation(agency, { contact: '+55 (11) 98888 - 7701' });
   for (const query of ['988887701', '55 1198888', '1188887701'])

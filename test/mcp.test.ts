@@ -267,11 +267,9 @@ describe('a call', () => {
       message: `A contact can belong to one customer only: contacts[0] belongs to customer ${ana.id}.`,
       details: [{ path: 'contacts[0]', customerId: ana.id }],
     });
+    const notFound = { isError: true, body: { error: { code: 'CONVERSATION_NOT_FOUND' } } };
     for (const conversationId of ['../team', '..'])
-      expect(await call(client, 'getConversationTranscript', { conversationId })).toMatchObject({
-        isError: true,
-        body: { error: { code: 'CONVERSATION_NOT_FOUND' } },
-      });
+      expect(await call(client, 'getConversationTranscript', { conversationId })).toMatchObject(notFound);
   });
 
   test('with an idempotency key creates one record, however often it is repeated', async () => {
@@ -331,11 +329,9 @@ describe('the protocol', () => {
   test('needs a key, has no streams and sessions, takes no batches, and is the same at /mcp/ and for any Origin', async () => {
     const agency = await service.agency();
     const ping = { jsonrpc: '2.0', id: 'a', method: 'ping' };
+    const pong = { body: { id: 'a', result: {} } };
     for (const path of ['/mcp/', '/mcp'])
-      expect((await agency.post(path, ping, { headers: { origin: 'null' } })).body).toMatchObject({
-        id: 'a',
-        result: {},
-      });
+      expect(await agency.post(path, ping, { headers: { origin: 'null' } })).toMatchObject(pong);
     const { status, body } = await agency.post('/mcp', [ping]);
     expect([status, body.error.code]).toEqual([400, 'VALIDATION_FAILED']);
     const notification = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };

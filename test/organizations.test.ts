@@ -16,7 +16,8 @@ test('another token in Authorization is 401, also with the token in x-api-key', 
   const { key } = await service.agency();
   for (const sent of [`${TOKEN}x`, TOKEN.slice(0, -1), TOKEN.toUpperCase(), key]) {
     const headers = { authorization: `Bearer ${sent}`, 'x-api-key': TOKEN };
-    expect(await dashboard.get('/organizations', { token: null, headers })).toMatchObject({
+    const reply = await dashboard.get('/organizations', { token: null, headers });
+    expect(reply).toMatchObject({
       ...failed(401, 'UNAUTHORIZED'),
       headers: { 'www-authenticate': 'Bearer' },
     });

@@ -9,10 +9,8 @@ const { service, start } = await useClient();
 
 /** The title of each active product, by id. */
 async function storedTitles(organizationId: string): Promise<Map<string, string>> {
-  const rows = await service.query<{ id: string; title: string }>(
-    'select id, title from products where organization_id = $1 and archived_at is null',
-    [organizationId],
-  );
+  const active = 'select id, title from products where organization_id = $1 and archived_at is null';
+  const rows = await service.query<{ id: string; title: string }>(active, [organizationId]);
   return new Map(rows.map(({ id, title }) => [id, title]));
 }
 

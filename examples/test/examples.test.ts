@@ -67,10 +67,7 @@ test('lead-form.ts creates a customer, and its response does not reveal which cu
     firstName: 'Ana',
     summary: 'Patagonia en enero',
     tags: ['web'],
-    contacts: [
-      { identifierType: 'whatsapp', phoneNumber: '+525512345678' },
-      { identifierType: 'email', identifierValue: 'ana@example.com' },
-    ],
+    contacts: [contact('whatsapp', '+525512345678'), contact('email', 'ana@example.com')],
   };
   expect(await stored()).toMatchObject([ana]);
 
@@ -243,11 +240,8 @@ test('pipeline-agent.ts calls the tools that its model names, and prints the rep
   model.post('*', ({ body }) => {
     const [name, parameters] = calls[requests.length] ?? [];
     requests.push(body as (typeof requests)[number]);
-    const call = {
-      id: `call ${name}`,
-      type: 'function',
-      function: { name, arguments: JSON.stringify(parameters) },
-    };
+    const tool = { name, arguments: JSON.stringify(parameters) };
+    const call = { id: `call ${name}`, type: 'function', function: tool };
     const asked = { content: null, tool_calls: [call] };
     return { choices: [{ message: { role: 'assistant', ...(name ? asked : { content: 'Call Ana.' }) } }] };
   });

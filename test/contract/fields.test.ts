@@ -5,7 +5,7 @@ import { bodyOf, DOCUMENTED, isNullable, resolved, SCHEMAS, type Schema } from '
 import { useDashboard } from '../support/dashboard.ts';
 import { rejected } from '../support/faults.ts';
 import { BELOW, LISTS, pathOf, populate, requestOf, send, WRITTEN_ONCE } from '../support/operations.ts';
-import { customer, type Fields, product } from '../support/records.ts';
+import { customer, type Fields, product, web } from '../support/records.ts';
 import { EDGES, fieldsMadeOf, type Kinds, kindOf, madeOf, rowsOf, samplesWith } from '../support/values.ts';
 
 /**
@@ -279,9 +279,8 @@ test('a product and a customer accept as many parts as the document allows', asy
   const most = (schema: string, list: string) => Number(SCHEMAS[schema]?.properties?.[list]?.maxItems);
   const variants = Array.from({ length: most('CatalogProductCreate', 'variants') }, () => ({ label: 'x' }));
   expect((await product(world.agency, { variants })).variants).toMatchObject(variants);
-  const contacts = Array.from({ length: most('CustomerCreate', 'contacts') }, (_, index) => ({
-    identifierType: 'web',
-    identifierValue: `${index}`.padEnd(320, 'ñ'),
-  }));
+  const contacts = Array.from({ length: most('CustomerCreate', 'contacts') }, (_, index) =>
+    web(`${index}`.padEnd(320, 'ñ')),
+  );
   expect((await customer(world.agency, { contacts })).contacts).toMatchObject(contacts);
 });

@@ -132,22 +132,18 @@ test('rel="next" begins with PUBLIC_URL if that is set, whatever host the reques
   const last = await ask(next.replace('https://api.agency.example/crm', ''));
   expect([last.json().data.length, last.headers.link]).toEqual([1, undefined]);
 
-  const forwarded = {
-    host: 'evil.example',
-    'x-forwarded-host': 'proxy.example',
-    'x-forwarded-proto': 'https',
-  };
+  const sent = { host: 'evil.example', 'x-forwarded-host': 'proxy.example', 'x-forwarded-proto': 'https' };
   for (const [options, origin] of [
     [{}, 'http://evil.example'],
     [{ trustProxy: true }, 'https://proxy.example'],
   ] as const) {
     const other = await ownApp(service, options);
-    const { headers } = await other.inject({ url, headers: { 'x-api-key': agency.key, ...forwarded } });
+    const { headers } = await other.inject({ url, headers: { 'x-api-key': agency.key, ...sent } });
     expect(headers.link).toBe(`<${origin}${url}&offset=1>; rel="next"`);
     const { app: internal } = await ownDashboard(service, options);
     const list = '/dashboard/v1/organizations?limit=1';
     const authorization = `Bearer ${TOKEN}`;
-    const page = await internal.inject({ url: list, headers: { authorization, ...forwarded } });
+    const page = await internal.inject({ url: list, headers: { authorization, ...sent } });
     expect(page.headers.link).toBe(`<${origin}${list}&offset=1>; rel="next"`);
   }
 });

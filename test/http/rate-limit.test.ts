@@ -43,11 +43,8 @@ test('every response says how many requests remain; beyond the limit it is 429 b
     expectRemaining(rejected, LIMIT, 0);
     const reset = rejected.headers['x-ratelimit-reset'];
     const message = `The API key exceeded its limit of 5 requests per minute. Retry in ${reset} s.`;
-    expect(rejected).toMatchObject({
-      status: 429,
-      headers: { 'retry-after': reset },
-      body: { error: { code: 'RATE_LIMIT_EXCEEDED', message } },
-    });
+    const error = { code: 'RATE_LIMIT_EXCEEDED', message };
+    expect(rejected).toMatchObject({ status: 429, headers: { 'retry-after': reset }, body: { error } });
   }
   const stored = 'select title from products where organization_id = $1';
   expect(await service.query(stored, [agency.id])).toEqual([{ title: 'Oaxaca' }]);

@@ -23,13 +23,9 @@ import { hasWord, inDatabase, inFiles, postgresLog } from '../support/words.ts';
 const { service, dashboard } = await useDashboard();
 const WORD = 'zqxagenciaida';
 
+const { db, storage } = service;
 const purge = (options: Partial<JobContext & { storage: FileStorage }> = {}) =>
-  purgeOrganizations({
-    db: service.db,
-    storage: service.storage,
-    logger: createLogger('silent'),
-    ...options,
-  });
+  purgeOrganizations({ db, storage, logger: createLogger('silent'), ...options });
 // A purge deletes all closed organizations.
 beforeEach(() => purge().then(() => undefined));
 

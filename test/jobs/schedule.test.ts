@@ -13,15 +13,8 @@ const LOCK = 1;
 function schedule(jobs: Record<string, Job>) {
   const { logger, lines } = ownLog();
   const metrics = createMetrics(service.db);
-  const { stop } = startJobs({
-    metrics,
-    db: service.db,
-    url: service.url,
-    storage: service.storage,
-    logger,
-    jobs,
-    firstRun: 0,
-  });
+  const { db, url, storage } = service;
+  const { stop } = startJobs({ metrics, db, url, storage, logger, jobs, firstRun: 0 });
   return { stop, lines, metrics };
 }
 

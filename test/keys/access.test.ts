@@ -83,12 +83,8 @@ test('a key that only creates learns nothing that others wrote about the person,
   const sent = [contact('whatsapp', '+51987654321')];
   await conversation(agency, { contact: '+51987654321', contactName: 'Ana' });
   const { key } = await agency.issueKey({ access: 'create' });
-  const create = (options: object, idempotencyKey = 'lead 1') =>
-    agency.post(
-      '/v1/customers',
-      { contacts: sent },
-      { ...options, headers: { 'idempotency-key': idempotencyKey } },
-    );
+  const create = (options: object, lead = 'lead 1') =>
+    agency.post('/v1/customers', { contacts: sent }, { ...options, headers: { 'idempotency-key': lead } });
   const found = [];
   for (const options of [{ key }, {}, { key }]) {
     const { status, body } = await create(options);

@@ -137,10 +137,9 @@ test('a key is rejected from its expiry on, before its cache entry would expire'
 test('lastUsedAt is written at most once a minute, by the clock of the database; a write that fails or hangs delays no request', async () => {
   const { id, key } = await issueKey();
   const row = async () => {
-    const [found] = await service.query<{ age: number; version: string }>(
-      'select extract(epoch from now() - last_used_at)::float8 as age, xmin::text as version from api_keys where id = $1',
-      [id],
-    );
+    const select = `select extract(epoch from now() - last_used_at)::float8 as age, xmin::text as version
+      from api_keys where id = $1`;
+    const [found] = await service.query<{ age: number; version: string }>(select, [id]);
     return { age: 1_000, version: '', ...found };
   };
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600 * SECOND });
