@@ -12,6 +12,7 @@ import http.client
 import json
 import os
 import random
+import re
 import sys
 import time
 import urllib.error
@@ -82,6 +83,10 @@ def read(path):
                     raise ValueError("too many or too few cells")
                 if code == "" or code in rows:
                     raise ValueError(f"no code, or that of an earlier line: {code!r}")
+                if row["title"] == "" or len(row["currency"]) not in (0, 3):
+                    raise ValueError("no title, or a currency of another length than three")
+                if not re.fullmatch(r" *(\d+(\.\d+)?)? *", price, re.ASCII):  # float() reads nan, -5 and 1_000, too.
+                    raise ValueError(f"not a price: {price!r}")
                 rows[code] = {
                     "title": row["title"],
                     "fromPrice": float(price) if price else None,

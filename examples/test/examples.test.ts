@@ -160,7 +160,8 @@ test('catalog-sync.py makes the catalog equal to the file', async ({ skip }) => 
   };
   const read = async () => (await agency.get('/v1/catalog/products?limit=100')).body.data;
   const before = await read();
-  for (const broken of [',,,', 'MORE,Más', 'NEW,Otra,1,USD', 'MORE,Más,"1.450,00",USD']) {
+  const prices = ['"1.450,00"', 'nan', '-5', '1_000'].map((price) => `MORE,Más,${price},USD`);
+  for (const broken of [',,,', 'MORE,Más', 'NEW,Otra,1,USD', 'MORE,,1,USD', 'MORE,Más,1,US', ...prices]) {
     await writeFile(path, rows + broken);
     await expect(sync('--force')).rejects.toThrow(/line 5: .*Nothing was changed/);
   }
