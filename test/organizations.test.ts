@@ -83,11 +83,7 @@ test('organizations and API keys are found by their ids, and by when they were c
   await service.query(`update organizations set created_at = '2025-03-01Z' where id = $1`, [own.id]);
   await service.query(`update api_keys set created_at = '2025-03-01Z' where id = $1`, [id]);
   const lists = [
-    {
-      read: (query: string) => dashboard.get(`/organizations?query=abril&${query}`),
-      old: own.id,
-      now: other.id,
-    },
+    { read: (by: string) => dashboard.get(`/organizations?query=abril&${by}`), old: own.id, now: other.id },
     { read: (query: string) => dashboard.of(own).get(`/api-keys?${query}`), old: id, now: first },
   ];
   for (const { read, old, now } of lists) {

@@ -78,13 +78,8 @@ const SCRIPT = `
 
 /** The arguments of each call, and of calls of one name in their order. */
 async function callsWith(variables: Record<string, string>) {
-  const { child, until, output, ended } = startProcess(variables, [
-    '--import',
-    './src/runtime.js',
-    '--input-type=module',
-    '--eval',
-    SCRIPT,
-  ]);
+  const args = ['--import', './src/runtime.js', '--input-type=module', '--eval', SCRIPT];
+  const { child, until, output, ended } = startProcess(variables, args);
   await until('Try it:');
   child.kill('SIGTERM');
   expect(await ended).toBe(0);

@@ -59,10 +59,9 @@ async function populatedAgency(): Promise<Agency> {
     const thread = await conversation(agency, { contact: `+5255000001${count + 10}` });
     await message(agency, thread.id, { content: `Hola ${count}` });
     const offer = await quote(agency, { opportunityId, title: `Oferta ${count}` });
-    await attachment(agency, service.storage, offer.id, {
-      fileName: FILE_NAMES[count] ?? `${count}.pdf`,
-      content: Buffer.from(`bytes of ${count} `.repeat(1 + 10_000 * (count % 2))),
-    });
+    const content = Buffer.from(`bytes of ${count} `.repeat(1 + 10_000 * (count % 2)));
+    const fileName = FILE_NAMES[count] ?? `${count}.pdf`;
+    await attachment(agency, service.storage, offer.id, { fileName, content });
   }
   return agency;
 }

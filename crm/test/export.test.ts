@@ -67,9 +67,9 @@ test.each<[what: string, resource: string, change: (rows: Row[], next: Row) => v
   ['changes during every walk', 'customers', (rows) => rows.unshift(...rows.splice(-1))],
   ['loses its first row and gets a new last one', 'team', (rows, next) => rows.push(next) && rows.shift()],
 ])('an export has every row once, although the list %s', async (_what, resource, change) => {
-  const row = (index: number): Row => ({
-    id: String(index),
-    createdAt: new Date(Date.UTC(2026, 0, 1) + index).toISOString(),
+  const row = (n: number): Row => ({
+    id: `${n}`,
+    createdAt: new Date(Date.UTC(2026, 0, 1) + n).toISOString(),
   });
   const rows = Array.from({ length: 450 }, (_, index) => row(index));
   let made = rows.length;
@@ -185,8 +185,9 @@ test('crm sync products rejects a row that changes a variant or the number of va
 
 test('crm sync products rejects the row of a product that was archived meanwhile, and of a code that several products have', async () => {
   const app = fastify();
-  const data = ['OLD-1', 'TWICE', 'TWICE'].map((externalReferenceCode, id) => ({
-    id: `id-${id}`,
+  const codes = ['OLD-1', 'TWICE', 'TWICE'];
+  const data = codes.map((externalReferenceCode, n) => ({
+    id: `id-${n}`,
     externalReferenceCode,
     variants: [],
   }));

@@ -72,10 +72,8 @@ test('a server that becomes the coordinator loses no row, and continues to serve
   const output = await runDistribute(database.ownerUrl);
   expect(output).toContain('customers');
   expect(await rowsOf(service)).toEqual(before);
-  const [local] = await service.query<{ bytes: number }>(
-    'select sum(pg_relation_size(name::regclass))::int as bytes from unnest($1::text[]) name',
-    [output],
-  );
+  const size = 'select sum(pg_relation_size(name::regclass))::int as bytes from unnest($1::text[]) name';
+  const [local] = await service.query<{ bytes: number }>(size, [output]);
   expect(local?.bytes).toBe(0);
   expect(await runDistribute(database.ownerUrl)).toEqual(['Every table is distributed already.']);
 

@@ -14,11 +14,8 @@ import { compare, failures, startTraffic } from '../topologies/ledger.ts';
 async function openCluster(addressOf?: Parameters<typeof ownClusterDatabase>[0]) {
   const database = await ownClusterDatabase(addressOf);
   await distributeDatabase(database.ownerUrl);
-  const instance = await openInstance({
-    DATABASE_URL: database.url,
-    DATA_DIR: await newFolder(),
-    DATABASE_TIMEOUT_MS: '3000',
-  });
+  const places = { DATABASE_URL: database.url, DATA_DIR: await newFolder() };
+  const instance = await openInstance({ ...places, DATABASE_TIMEOUT_MS: '3000' });
   const query = <Row extends object>(text: string, values?: unknown[]) =>
     runSql<Row>(database.ownerUrl, text, values);
   return { database, instance, query };

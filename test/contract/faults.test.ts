@@ -242,7 +242,7 @@ test('when a client disconnects, what still waits is not begun, and its write th
   const requests: Sent[] = [
     ['PATCH', url, { city: 'Begun' }],
     ['PATCH', url, { lastName: 'Waiting' }],
-    ...Array.from({ length: 4 }, (): Sent => ['GET', '/v1/team']),
+    ...Array<Sent>(4).fill(['GET', '/v1/team']),
   ];
   const sockets: Socket[] = [];
   for (const [method, path, body] of requests) {

@@ -69,10 +69,8 @@ const describeSchema = async (url: string) => {
 test('an empty database gets the migrations when twenty instances start at once, and their lock is released', async () => {
   const url = await emptyDatabase();
   await Promise.all(Array.from({ length: 20 }, () => migrateDatabase(url)));
-  const applied = await runSql<{ at: string }>(
-    url,
-    'select created_at as at from drizzle.__drizzle_migrations order by id',
-  );
+  const migrations = 'select created_at as at from drizzle.__drizzle_migrations order by id';
+  const applied = await runSql<{ at: string }>(url, migrations);
   expect(applied.map(({ at }) => Number(at))).toEqual(entries.map(({ when }) => when));
   expect(applied.at(-1)?.at).toBe(String(latestMigration));
   expect(await describeSchema(url)).toEqual(await describeSchema(migrated.ownerUrl));

@@ -96,10 +96,8 @@ describe.each(filtered)('the filters of %s', async (name, list) => {
       const names = sent.map((filter) => filter.name);
       const expected = [...ids].filter(([differs]) => !names.includes(differs)).map(([, id]) => id);
       const query = Object.fromEntries(sent.map((filter) => [filter.name, filter.sent]));
-      expect(await ask(query), `${name} by ${names.join(' and ')}`).toEqual({
-        ids: expected.sort(),
-        total: expected.length,
-      });
+      const found = { ids: expected.sort(), total: expected.length };
+      expect(await ask(query), `${name} by ${names.join(' and ')}`).toEqual(found);
       const later = await ask({ ...query, offset: '1' });
       expect([later.ids.length, later.total]).toEqual([expected.length - 1, expected.length]);
       expect(await ask({ ...query, offset: '99' })).toEqual({ ids: [], total: expected.length });

@@ -65,43 +65,44 @@ async function withUnknownNames(name: string): Promise<{ sent: Sent; ignored: st
   return { sent: request, ignored: ['organization_id', ...inBody].join(', ') };
 }
 
-describe('a GET with the ETag of its last response returns 304 until something changes, and so does its HEAD:', () => {
-  test.each(operationsBy('GET'))('%s', async (name) => {
-    // Totals have no text that a second PUT changes.
-    if (name.endsWith('/totals')) await beginAnew();
-    const { sent, ignored } = await withUnknownNames(name);
-    const first = await send(world, sent);
-    expect([first.status, first.headers['x-ignored-parameters']]).toEqual([200, ignored]);
-    const { change } = OPERATIONS[name] ?? {};
-    if (change === undefined) return;
-    const tag = { 'if-none-match': String(first.headers.etag) };
-    const unchanged = await send(world, sent, tag);
-    expect([unchanged.status, unchanged.text, unchanged.headers.etag]).toEqual([304, '', first.headers.etag]);
-    expect(unchanged.headers).not.toHaveProperty('content-length');
+const GET =
+  'a GET with the ETag of its last response returns 304 until something changes, and so does its HEAD';
+test.each(operationsBy('GET'))(`${GET}: %s`, async (name) => {
+  // Totals have no text that a second PUT changes.
+  if (name.endsWith('/totals')) await beginAnew();
+  const { sent, ignored } = await withUnknownNames(name);
+  const first = await send(world, sent);
+  expect([first.status, first.headers['x-ignored-parameters']]).toEqual([200, ignored]);
+  const { change } = OPERATIONS[name] ?? {};
+  if (change === undefined) return;
+  const tag = { 'if-none-match': String(first.headers.etag) };
+  const unchanged = await send(world, sent, tag);
+  expect([unchanged.status, unchanged.text, unchanged.headers.etag]).toEqual([304, '', first.headers.etag]);
+  expect(unchanged.headers).not.toHaveProperty('content-length');
 
-    const isOfDashboard = sent.path.startsWith(DASHBOARD);
-    const { app } = isOfDashboard ? dashboard : service;
-    const authorization = `Bearer ${isOfDashboard ? TOKEN : world.agency.key}`;
-    for (const [headers, status] of [
-      [{}, 200],
-      [tag, 304],
-    ] as const) {
-      const asked = { url: sent.path, headers: { authorization, ...headers } };
-      const head = await app.inject({ method: 'HEAD', ...asked });
-      expect([head.statusCode, head.body, head.headers.etag]).toEqual([status, '', first.headers.etag]);
-      expect(head.headers['content-length']).toBe(String(Buffer.byteLength(first.text)));
-    }
+  const isOfDashboard = sent.path.startsWith(DASHBOARD);
+  const { app } = isOfDashboard ? dashboard : service;
+  const authorization = `Bearer ${isOfDashboard ? TOKEN : world.agency.key}`;
+  for (const [headers, status] of [
+    [{}, 200],
+    [tag, 304],
+  ] as const) {
+    const asked = { url: sent.path, headers: { authorization, ...headers } };
+    const head = await app.inject({ method: 'HEAD', ...asked });
+    expect([head.statusCode, head.body, head.headers.etag]).toEqual([status, '', first.headers.etag]);
+    expect(head.headers['content-length']).toBe(String(Buffer.byteLength(first.text)));
+  }
 
-    expect((await send(world, sent)).text).toBe(first.text);
-    await run(world, change, has);
-    const changed = await send(world, sent, tag);
-    expect(changed.status).toBe(200);
-    expect(changed.text).not.toBe(first.text);
-  });
+  expect((await send(world, sent)).text).toBe(first.text);
+  await run(world, change, has);
+  const changed = await send(world, sent, tag);
+  expect(changed.status).toBe(200);
+  expect(changed.text).not.toBe(first.text);
 });
 
-describe('a POST that creates a record returns it again for the same Idempotency-Key, and changes nothing:', () => {
-  test.each(CREATES)('%s', async (name) => {
+test.each(CREATES)(
+  '%s returns its record again for the same Idempotency-Key, and changes nothing',
+  async (name) => {
     const before = await everything();
     const { sent, ignored } = await withUnknownNames(name);
     expect(await everything()).toEqual(before);
@@ -121,8 +122,8 @@ describe('a POST that creates a record returns it again for the same Idempotency
       expect(again.headers[header], header).toBe(first.headers[header]);
     expect(again.headers['x-request-id']).not.toBe(first.headers['x-request-id']);
     expect(await everything()).toEqual(after);
-  });
-});
+  },
+);
 
 test('If-None-Match takes several ETags, weakened and suffixed ones and any, and has an effect only on a read that succeeds', async () => {
   const { agency } = world;
@@ -181,8 +182,9 @@ describe('a POST that returns a record has the ETag of its next GET:', () => {
   });
 });
 
-describe('with a stale If-Match nothing changes; with the current ETag the change is applied, and returns a new ETag:', () => {
-  test.each(CHANGES)('%s', async (name) => {
+test.each(CHANGES)(
+  '%s with a stale If-Match changes nothing; with the current ETag it is applied, and returns a new ETag',
+  async (name) => {
     if (name.startsWith('DELETE')) await beginAnew();
     const before = await everything();
     const { sent, ignored } = await withUnknownNames(name);
@@ -206,8 +208,8 @@ describe('with a stale If-Match nothing changes; with the current ETag the chang
     if (own !== '*')
       expect([await currentTag(), (await send(world, sent, { 'if-match': own })).status]).toEqual([tag, 412]);
     expect((await send(world, sent)).headers.etag, 'the same again').toBe(tag);
-  });
-});
+  },
+);
 
 /** Revoking a key or closing an organization a second time returns the first response. */
 const ONCE = operationsBy('DELETE').filter((name) => !/\{(apiKeyId|organizationId)\}$/.test(name));

@@ -82,8 +82,9 @@ function valuesOf(name: string, schema: Schema): Values {
   return { accepted: [textOf(Number(minLength)), textOf(Number(maxLength)), ...texts], rejected };
 }
 
-describe('every parameter accepts what its document allows, rejects everything else, and can be sent only once', () => {
-  test.each(WITH_QUERY)('of $name', async ({ name: operation, operation: { parameters = [] } }) => {
+test.each(WITH_QUERY)(
+  'each parameter of $name accepts what the document allows, rejects everything else, and can be sent only once',
+  async ({ name: operation, operation: { parameters = [] } }) => {
     const sent = await requestOf(operation, has);
     const [path = '', needed = ''] = sent.path.split('?');
     const read = (...parts: string[]) => {
@@ -126,8 +127,8 @@ describe('every parameter accepts what its document allows, rejects everything e
     expect(body.error.details).toEqual(
       expect.arrayContaining(names.map((name) => ({ path: `query.${name}`, message }))),
     );
-  });
-});
+  },
+);
 
 test('a filter accepts the longest value that its field can have', () => {
   const compared = WITH_QUERY.flatMap(({ name, path, operation }) =>

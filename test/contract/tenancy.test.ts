@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { declaredCodes, operationOf } from '../support/contract.ts';
 import { useDashboard } from '../support/dashboard.ts';
 import {
@@ -56,8 +56,9 @@ const STRANGE = ['0', '-1', 'null', "'", '%00', '%F0%9F%8C%8B', 'x'.repeat(7_000
 /** Operations that accept the id of an archived record. */
 const OF_ARCHIVED = /^PUT |\/(restore|export|erase)$|^GET \/dashboard.*Id\}$/;
 
-describe("another organization's record, or an archived one, is not found, as if it did not exist", () => {
-  test.each(IDS)('$idName of $name', async ({ name, idName }) => {
+test.each(IDS)(
+  'the $idName of another organization, or of an archived record, is not found by $name, as if it did not exist',
+  async ({ name, idName }) => {
     const theirId = { ...ids.theirs, ...OPERATIONS[name]?.ids?.(ids.theirs) }[idName];
     const isArchived = ARCHIVES.some((each) => each.endsWith(`{${idName}}`)) && !OF_ARCHIVED.test(name);
     // A PUT may create a record with the id of another organization's record.
@@ -83,5 +84,5 @@ describe("another organization's record, or an archived one, is not found, as if
         expect([status, body.error.details], id).toEqual(invalidId);
       else expect([status, body.error.code], id).toEqual([404, unknown?.body.error.code]);
     }
-  });
-});
+  },
+);

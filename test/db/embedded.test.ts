@@ -77,13 +77,9 @@ describe('the embedded server', () => {
 });
 
 test.each([
+  ['a rejected setting', 'postgres', /^The embedded PostgreSQL did not start: .*shared_buffers.*$/],
   [
-    'a setting that the server rejects',
-    'postgres',
-    /^The embedded PostgreSQL did not start: .*shared_buffers.*$/,
-  ],
-  [
-    'a path that is too long for a socket',
+    'a long path',
     'x'.repeat(100),
     /x+ is too long for a socket: set DATA_DIR to a shorter path, or DATABASE_URL\.$/,
   ],

@@ -45,11 +45,7 @@ test.each<[what: string, error: unknown, properties: string]>([
   ['a database that does not exist', fromServer('3D000'), 'undone database'],
   ['a database that accepts no connections', fromServer('55000'), 'undone database'],
   ['connection refused', fromSocket('ECONNREFUSED', 'connect'), 'transient repeatable database'],
-  [
-    'a certificate that has expired',
-    fromSocket('CERT_HAS_EXPIRED', 'connect'),
-    'transient repeatable database',
-  ],
+  ['an expired certificate', fromSocket('CERT_HAS_EXPIRED', 'connect'), 'transient repeatable database'],
   ['no such host', fromSocket('ENOTFOUND', 'getaddrinfo'), 'transient database'],
   ['reset while reading', fromSocket('ECONNRESET', 'read'), 'transient database'],
   ['broken while writing', fromSocket('EPIPE', 'write'), 'transient database'],

@@ -157,24 +157,22 @@ test('of two transactions in a deadlock, the one that PostgreSQL ends (40P01) is
   expect(await values()).toEqual([2, 2]);
 });
 
-describe('a serialization failure', () => {
-  const failFirst = async (times: number): Promise<void> => {
-    await service.query(
-      `delete from failures; insert into failures values (${times}); alter sequence attempts restart`,
-    );
-  };
+const failFirst = async (times: number): Promise<void> => {
+  await service.query(
+    `delete from failures; insert into failures values (${times}); alter sequence attempts restart`,
+  );
+};
 
-  test('is retried: a read until it succeeds, a write up to three times; the write is applied once', async () => {
-    await failFirst(4);
-    expect(await queries.read(FAILING_READ, {})).toEqual([{ value: 5 }]);
-    await failFirst(3);
-    expect(await queries.write(FAILING_WRITE, {})).toEqual([{ value: 4 }]);
-    expect(await values()).toEqual([1, 0]);
-    await failFirst(4);
-    const failed = queries.write(FAILING_WRITE, {});
-    await expect(failed).rejects.toMatchObject({ code: '40001', message: 'attempt 4' });
-    expect(await values()).toEqual([1, 0]);
-  });
+test('a serialization failure is retried: a read until it succeeds, a write up to three times; the write is applied once', async () => {
+  await failFirst(4);
+  expect(await queries.read(FAILING_READ, {})).toEqual([{ value: 5 }]);
+  await failFirst(3);
+  expect(await queries.write(FAILING_WRITE, {})).toEqual([{ value: 4 }]);
+  expect(await values()).toEqual([1, 0]);
+  await failFirst(4);
+  const failed = queries.write(FAILING_WRITE, {});
+  await expect(failed).rejects.toMatchObject({ code: '40001', message: 'attempt 4' });
+  expect(await values()).toEqual([1, 0]);
 });
 
 /** With TEST_POSTGRES=pooler the connection goes through one. */

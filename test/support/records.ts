@@ -124,9 +124,6 @@ const publicProduct = byPublicApi('/v1/catalog/products', () => ({ title: 'Oaxac
 export const product: Make = async (agency, { destinations, ...fields } = {}, id) => {
   const made = await publicProduct(agency, fields, id);
   if (destinations === undefined) return made;
-  return parseJson(
-    await updateCatalogProduct(agency.scope, productStatements, made.id, {
-      destinations: destinations as string[],
-    }),
-  );
+  const written = { destinations: destinations as string[] };
+  return parseJson(await updateCatalogProduct(agency.scope, productStatements, made.id, written));
 };

@@ -74,10 +74,8 @@ test('while the only instance is down, the error of each request says whether it
   const { body } = await create();
   expect((await send('DELETE', `/v1/customers/${body.id}`)).status).toBeLessThan(300);
   await instance.kill();
-  const down = (message: string) => ({
-    status: 502,
-    body: { error: { code: 'SERVICE_UNAVAILABLE', message } },
-  });
+  const code = 'SERVICE_UNAVAILABLE';
+  const down = (message: string) => ({ status: 502, body: { error: { code, message } } });
   const now = 'The service cannot handle the request right now.';
   expect(await send('GET', '/v1/team')).toEqual(down(`${now} Retry shortly.`));
   for (const write of [create, () => send('DELETE', `/v1/customers/${body.id}`)])

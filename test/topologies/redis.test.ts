@@ -31,12 +31,8 @@ async function startRedis() {
 
 async function startInstances() {
   const [redis, database] = [await startRedis(), await ownDatabase()];
-  const environment = {
-    DATABASE_URL: database.url,
-    DATA_DIR: await newFolder(),
-    REDIS_URL: redis.url,
-    RATE_LIMIT_PER_MINUTE: String(LIMIT),
-  };
+  const places = { DATABASE_URL: database.url, DATA_DIR: await newFolder(), REDIS_URL: redis.url };
+  const environment = { ...places, RATE_LIMIT_PER_MINUTE: String(LIMIT) };
   const instances = [await openInstance(environment), await openInstance(environment)];
   const createKey = async () => (await openAgency(database.url)).key;
 
