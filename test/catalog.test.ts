@@ -42,10 +42,8 @@ test('the story of a product: create, read, change, list, archive', async () => 
 
   // List: most recently updated first. The total counts what the filter matches, on all pages.
   const { body: lima } = await agency.post('/v1/catalog/products', { title: 'Lima' });
-  expect((await agency.get('/v1/catalog/products?limit=1')).body).toEqual({
-    data: [lima],
-    pagination: { limit: 1, offset: 0, total: 2 },
-  });
+  const pagination = { limit: 1, offset: 0, total: 2 };
+  expect((await agency.get('/v1/catalog/products?limit=1')).body).toEqual({ data: [lima], pagination });
 
   const notFound = failed(404, 'CATALOG_PRODUCT_NOT_FOUND');
   // Archive: the product is gone. The dashboard can restore it for 30 days.

@@ -74,10 +74,8 @@ test('the story of a conversation: the dashboard writes it, an integration lists
 
   // List: most recent message first. The total counts what the filter matches, on all pages.
   await put(`/conversations/${randomUUID()}`, { channel: 'instagram', contact: '@luis' });
-  expect((await agency.get('/v1/conversations?limit=1')).body).toMatchObject({
-    data: [rotated],
-    pagination: { limit: 1, offset: 0, total: 2 },
-  });
+  const pagination = { limit: 1, offset: 0, total: 2 };
+  expect((await agency.get('/v1/conversations?limit=1')).body).toMatchObject({ data: [rotated], pagination });
 });
 
 /** Conversations of the agency without messages, and functions that write to them. */

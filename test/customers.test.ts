@@ -44,10 +44,8 @@ test('the story of a customer: create, read, change, list, archive', async () =>
   expect(await agency.post('/v1/customers', sameContact)).toMatchObject(conflict);
 
   // List: most recently updated first. The total counts what the filter matches, on all pages.
-  expect((await agency.get('/v1/customers?limit=1')).body).toEqual({
-    data: [luis],
-    pagination: { limit: 1, offset: 0, total: 2 },
-  });
+  const pagination = { limit: 1, offset: 0, total: 2 };
+  expect((await agency.get('/v1/customers?limit=1')).body).toEqual({ data: [luis], pagination });
 
   // Another organization can have the same contact.
   const other = await service.agency();

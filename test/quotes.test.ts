@@ -45,10 +45,8 @@ test('the story of a quote: the dashboard writes it, an integration reads it, un
   const opened = { ...made, ...dates, status: 'published', price: null, openCount: 1 };
 
   // List.
-  expect((await agency.get('/v1/quotes')).body).toEqual({
-    data: [opened],
-    pagination: { limit: 25, offset: 0, total: 1 },
-  });
+  const pagination = { limit: 25, offset: 0, total: 1 };
+  expect((await agency.get('/v1/quotes')).body).toEqual({ data: [opened], pagination });
 
   // Archive: the quote is gone, with its attachments.
   const archived = { status: 200, body: { id, archivedAt: expect.any(String) } };

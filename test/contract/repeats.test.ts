@@ -65,9 +65,7 @@ async function withUnknownNames(name: string): Promise<{ sent: Sent; ignored: st
   return { sent: request, ignored: ['organization_id', ...inBody].join(', ') };
 }
 
-const GET =
-  'a GET with the ETag of its last response returns 304 until something changes, and so does its HEAD';
-test.each(operationsBy('GET'))(`${GET}: %s`, async (name) => {
+test.each(operationsBy('GET'))('%s with its ETag, or its HEAD, is 304 until it changes', async (name) => {
   // Totals have no text that a second PUT changes.
   if (name.endsWith('/totals')) await beginAnew();
   const { sent, ignored } = await withUnknownNames(name);

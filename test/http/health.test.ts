@@ -22,11 +22,8 @@ const TIMEOUT_MS = 60_000;
 function startHealth(options: Partial<HealthOptions>) {
   const { logger, lines } = ownLog();
   const app = createHttpServer({ logger });
-  app.register(healthRoutes, {
-    ready: async () => undefined,
-    metrics: { text: async () => '', contentType: 'text/plain' },
-    ...options,
-  });
+  const metrics = { text: async () => '', contentType: 'text/plain' };
+  app.register(healthRoutes, { ready: async () => undefined, metrics, ...options });
   onTestFinished(() => app.close());
   return { get: (url: string) => app.inject(url), lines };
 }

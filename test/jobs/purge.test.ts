@@ -1,7 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
+import type { Database } from '../../src/db/index.ts';
 import { createLogger } from '../../src/http/logging.ts';
 import type { JobContext } from '../../src/jobs/context.ts';
-import { purgeProducts } from '../../src/jobs/purge.ts';
+import { purgeProducts, sweepIdempotencyKeys } from '../../src/jobs/purge.ts';
 import { countAtWork, hold } from '../support/databases.ts';
 import { findDrift } from '../support/drift.ts';
 import { ownLog } from '../support/instance.ts';
@@ -9,8 +10,8 @@ import { product } from '../support/records.ts';
 import { type Agency, useService } from '../support/service.ts';
 
 const service = await useService();
-// A purge deletes from all organizations.
-beforeEach(() => service.query('delete from products'));
+// Both delete from all organizations.
+beforeEach(() => service.query('delete from products; truncate idempotency_keys'));
 
 /** A product with variants that was archived so long ago, by the clock of the database. */
 async function archivedProduct(agency: Agency, title: string, ago: string): Promise<string> {
@@ -63,4 +64,49 @@ test('the purge waits for a restore of a product, and keeps the product', async 
   await commit();
   expect(await purging).toEqual({ products: 1 });
   expect(await titles()).toEqual(['restored']);
+});
+
+/** Uses an idempotency key of this name, and dates the use back. */
+async function useKey(agency: Agency, name: string, age: string): Promise<void> {
+  const headers = { 'idempotency-key': name };
+  const { body } = await agency.post('/v1/catalog/products', { title: name }, { headers });
+  const setAge = 'update idempotency_keys set created_at = now() - $2::interval where record_id = $1';
+  await service.query(setAge, [body.id, age]);
+}
+
+/** The titles of the products whose keys are stored. */
+const keys = async (): Promise<string[]> => {
+  const stored = `select title from idempotency_keys join products using (organization_id) where id = record_id
+    order by title`;
+  return (await service.query(stored)).map(({ title }) => title);
+};
+
+test('the sweep removes keys that are older than a day, of every organization, in batches', async () => {
+  const [agency, neighbour] = [await service.agency(), await service.agency()];
+  await useKey(agency, 'new', '0 s');
+  await useKey(agency, 'less than a day', '23 h 30 min');
+  await useKey(agency, 'planted', '24 h 1 s');
+  await useKey(agency, 'planted long ago', '30 days');
+  await useKey(neighbour, "neighbour's new", '1 h');
+  await useKey(neighbour, "neighbour's planted", '25 h');
+  const stop = new AbortController();
+  const write: Database['write'] = (...of) => service.db.write(...of).finally(() => stop.abort());
+  const stopping: Database = { ...service.db, write };
+  const run = { logger: createLogger('silent'), batchSize: 2 };
+  expect(await sweepIdempotencyKeys({ ...run, db: stopping, signal: stop.signal })).toEqual({ keys: 2 });
+  expect(await keys()).toEqual(['less than a day', "neighbour's new", 'new', 'planted']);
+  expect(await sweepIdempotencyKeys({ ...run, db: service.db })).toEqual({ keys: 1 });
+  expect(await keys()).toEqual(['less than a day', "neighbour's new", 'new']);
+  expect((await agency.get('/v1/catalog/products')).body.pagination.total).toBe(4);
+});
+
+test('the sweep keeps a key that is used again at the same time', async () => {
+  const agency = await service.agency();
+  await useKey(agency, 'used again', '25 h');
+  const commit = await hold(service.ownerUrl, 'update idempotency_keys set created_at = now()');
+  const sweeping = sweepIdempotencyKeys({ db: service.db, logger: createLogger('silent') });
+  await expect.poll(() => countAtWork(service.ownerUrl, 'Lock')).toBe(1);
+  await commit();
+  expect(await sweeping).toEqual({ keys: 0 });
+  expect(await keys()).toEqual(['used again']);
 });

@@ -71,25 +71,16 @@ async function eraseWithFile(agency: Agency, { storage }: Service): Promise<void
  * @returns the ids, by their names in paths
  */
 export async function populate({ agency, service }: Omit<World, 'dashboard'>, word = 'Oaxaca', index = 0) {
-  const sold = await agency.post(
-    '/v1/catalog/products',
-    {
-      title: `Patagonia ${word}`,
-      externalReferenceCode: `REF-${index}`,
-      variants: [{ label: `Alta ${word}` }, { label: `Baja ${word}` }],
-    },
-    { headers: { 'idempotency-key': `product ${index}` } },
-  );
+  const variants = [{ label: `Alta ${word}` }, { label: `Baja ${word}` }];
+  const patagonia = { title: `Patagonia ${word}`, externalReferenceCode: `REF-${index}`, variants };
+  const headers = { 'idempotency-key': `product ${index}` };
+  const sold = await agency.post('/v1/catalog/products', patagonia, { headers });
   const archivedProduct = await product(agency, { title: `Archivado ${word}` });
   await agency.delete(`/v1/catalog/products/${archivedProduct.id}`);
   const number = `+5255${12_345_670 + 100 * index}`;
-  const ana = await customer(agency, {
-    firstName: 'Ana',
-    lastName: word,
-    tags: [`vip ${word}`],
-    contacts: [{ ...CONTACT, identifierValue: number }],
-  });
-  const customerId: string = ana.id;
+  const contacts = [{ ...CONTACT, identifierValue: number }];
+  const person = { firstName: 'Ana', lastName: word, tags: [`vip ${word}`], contacts };
+  const customerId: string = (await customer(agency, person)).id;
   const archivedCustomer = await customer(agency, { firstName: `Adiós ${word}` });
   await agency.delete(`/v1/customers/${archivedCustomer.id}`);
   const twin = await customer(agency, { firstName: `Gemela ${word}` });
@@ -197,12 +188,8 @@ const SPECIAL_REQUESTS: Record<string, Operation> = {
   [`POST ${BELOW}/catalog/products/{productId}/restore`]: {
     ids: ({ archivedProductId }) => ({ productId: archivedProductId }),
   },
-  [`POST ${BELOW}/customers/{customerId}/restore`]: {
-    ids: ({ leavingCustomerId }) => ({ customerId: leavingCustomerId }),
-  },
-  [`POST ${BELOW}/customers/{customerId}/erase`]: {
-    ids: ({ leavingCustomerId }) => ({ customerId: leavingCustomerId }),
-  },
+  [`POST ${BELOW}/customers/{customerId}/restore`]: { ids: (has) => ({ customerId: has.leavingCustomerId }) },
+  [`POST ${BELOW}/customers/{customerId}/erase`]: { ids: (has) => ({ customerId: has.leavingCustomerId }) },
   [`POST ${BELOW}/customers/{customerId}/merge`]: { body: (has) => ({ from: has.twinCustomerId }) },
   [`PUT ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: { body: outbound },
   [`PATCH ${BELOW}/conversations/{conversationId}/messages/{messageId}`]: { body: outbound },
