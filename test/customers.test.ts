@@ -80,9 +80,8 @@ test('of simultaneous creates with the same contacts, in whatever order and spel
       contact('whatsapp', `${prefix}${12_345_600 + round}`),
     ]);
     const orders = [first, second, first.toReversed(), second.toReversed()];
-    const responses = await Promise.all(
-      [...orders, ...orders].map((contacts) => agency.post('/v1/customers', { contacts })),
-    );
+    const create = (contacts: object[]) => agency.post('/v1/customers', { contacts });
+    const responses = await Promise.all([...orders, ...orders].map(create));
     const [created, ...conflicts] = responses.toSorted((a, b) => a.status - b.status);
     expect(created?.status).toBe(201);
     const details = first.map((_, at) => ({ path: `body.contacts[${at}]`, customerId: created?.body.id }));

@@ -425,9 +425,9 @@ test('an export has every record of the customer as the dashboard reads it, arch
     customer: await read(`/customers/${ana.id}`),
     mergedCustomers: [],
     opportunities: await all('opportunities', [lead, past]),
-    quotes: (await all('quotes', [offer, another])).map((each) => ({
-      ...each,
-      attachments: ofQuote.get(each.id) ?? [],
+    quotes: (await all('quotes', [offer, another])).map((one) => ({
+      ...one,
+      attachments: ofQuote.get(one.id) ?? [],
     })),
     conversations: (await all('conversations', [older, newer, mail])).map(({ lastMessage, ...each }) => ({
       ...each,

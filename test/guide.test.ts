@@ -16,9 +16,8 @@ const { origin: base } = await listen(service);
 
 /** A key of the demo agency whose 60 requests of this minute are used up. */
 async function spentKey(): Promise<string> {
-  const [{ id = '' } = {}] = await service.query(
-    "select organization_id::text as id from api_keys where name = 'Demo key'",
-  );
+  const ofDemo = "select organization_id::text as id from api_keys where name = 'Demo key'";
+  const [{ id = '' } = {}] = await service.query(ofDemo);
   const issued = await issueApiKey(scopeTo(service.db, id), { name: 'spent', requestsPerMinute: 60 });
   const { key } = parseJson(issued);
   const { get } = service.client(key);

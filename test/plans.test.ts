@@ -161,9 +161,8 @@ beforeAll(async () => {
   const database = await createTestDatabase(inject('serverUrl'));
   client = new pg.Client({ connectionString: database.ownerUrl });
   await client.connect();
-  const { rows } = await client.query<{ version: number }>(
-    "select current_setting('server_version_num')::int as version",
-  );
+  const version = "select current_setting('server_version_num')::int as version";
+  const { rows } = await client.query<{ version: number }>(version);
   isBefore17 = Number(rows[0]?.version) < 170_000;
   await loadDataSet(client, [SIZE, ...Array.from({ length: OTHER_ORGANIZATIONS }, () => OTHER_SIZE)]);
   await client.query(

@@ -209,9 +209,7 @@ Sin teléfono,max@example.com
 
   test('has a value that a closed list does not have: it is skipped and named, and its row is imported', async () => {
     const people = await read('Nombre,Correo,Idioma\nAna,ana@example.com,es\nEva,eva@example.com,Quechua\n');
-    expect(people.problems).toEqual([
-      expect.stringContaining('3 without column "Idioma" is none of es, pt, en: "Quechua"'),
-    ]);
+    expect(people.problems).toEqual([expect.stringMatching(/^3 without .* none of es, pt, en: "Quechua"/)]);
     expect(people.bodies).toMatchObject([{ preferredLanguage: 'es' }, { firstName: 'Eva' }]);
     const catalog = await readCatalog('Producto,Gama,Estado\nA,premium,Activo\nB,lujo,Consultar\n');
     expect(catalog.problems).toHaveLength(2);
@@ -241,9 +239,7 @@ describe('a catalog', () => {
   test.each(['title\tfromPrice\nUno\t1,450', 'title,fromPrice\nUno,"1.450"'])(
     'of which no cell proves whether a number is a thousand is rejected as a whole: %j',
     async (text) => {
-      await expect(readCatalog(text)).rejects.toThrow(
-        /Column "fromPrice", line 2: can be (1450 or 1\.45|1\.45 or 1450)/,
-      );
+      await expect(readCatalog(text)).rejects.toThrow(/line 2: can be (1450 or 1\.45|1\.45 or 1450)/);
     },
   );
 

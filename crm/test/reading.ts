@@ -27,10 +27,8 @@ export async function readFileAs(path: string, options: Options = {}) {
   const errors = { write: (text: string) => (said += text) } as unknown as Context['errors'];
   const access = { url: 'http://localhost', key: undefined, retries: 0 };
   const context: Context = { ...connect(access, new AbortController()), errors };
-  const table = await openTable(context, await inspect(path), resource, {
-    map,
-    ...(country !== undefined && { country }),
-  });
+  const given = { map, ...(country !== undefined && { country }) };
+  const table = await openTable(context, await inspect(path), resource, given);
   await confirmTable(context, table, { resource, question: '', isSure: true });
   const check = checker(resource, { isOnce: true });
   const bodies: Body[] = [];

@@ -91,7 +91,7 @@ test('lead-form.ts works with a create key; a lead that was not saved is told to
   await expect.poll(revoked.output).toContain('A lead was not saved: This is not a complete API key');
 });
 
-test('nightly-export.sh writes every customer, as NDJSON and as CSV, although connections break', async ({
+test('nightly-export.sh writes all customers as NDJSON and CSV, although connections break', async ({
   skip,
 }) => {
   if (!(await has('bash', 'curl', 'jq'))) skip('curl or jq is not on this machine');

@@ -37,9 +37,8 @@ test('every table of an organization is distributed', async () => {
 
 /** All stored rows, by table. */
 async function rowsOf(service: Service): Promise<Map<string, string[]>> {
-  const tables = await service.query<{ name: string }>(
-    `select tablename as name from pg_tables where schemaname = 'public'`,
-  );
+  const names = `select tablename as name from pg_tables where schemaname = 'public'`;
+  const tables = await service.query<{ name: string }>(names);
   const stored = new Map<string, string[]>();
   for (const { name } of tables) {
     const rows = await service.query<{ row: string }>(`select to_jsonb(t)::text as row from ${name} t`);

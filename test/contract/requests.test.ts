@@ -238,9 +238,8 @@ test('a PATCH may be sent as application/merge-patch+json', async () => {
   const { body: made } = await agency.post('/v1/customers', { contacts: [contact()], city: 'Lima' });
   for (const type of ['application/merge-patch+json', 'Application/Merge-Patch+JSON; charset=utf-8']) {
     const change = { city: null, country: type };
-    const { status, body } = await agency.patch(`/v1/customers/${made.id}`, change, {
-      headers: { 'content-type': type },
-    });
+    const headers = { 'content-type': type };
+    const { status, body } = await agency.patch(`/v1/customers/${made.id}`, change, { headers });
     expect([status, body]).toMatchObject([200, change]);
   }
 });

@@ -33,10 +33,8 @@ test.each(LIMITED)(
   'a key with %j is allowed exactly its operations; any other is 403 %s and writes nothing',
   async (settings, code, isAllowed) => {
     const agency = await service.agency();
-    const ids: Record<string, string> = {
-      customerId: (await customer(agency)).id,
-      productId: (await product(agency)).id,
-    };
+    const [ana, sold] = [await customer(agency), await product(agency)];
+    const ids: Record<string, string> = { customerId: ana.id, productId: sold.id };
     const { key } = await agency.issueKey(settings);
     const before = await dashboard.stored(agency);
     for (const { method, path } of operations) {

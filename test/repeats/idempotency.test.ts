@@ -19,9 +19,7 @@ const other = await useService({ beside: service });
 const PRODUCTS = '/v1/catalog/products';
 const CUSTOMERS = '/v1/customers';
 
-const withKey = (key: string, headers: Record<string, string> = {}) => ({
-  headers: { 'idempotency-key': key, ...headers },
-});
+const withKey = (key: string, headers = {}) => ({ headers: { 'idempotency-key': key, ...headers } });
 
 const isReplay = ({ headers }: Reply): boolean => headers['idempotency-replayed'] === 'true';
 

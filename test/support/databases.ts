@@ -38,11 +38,8 @@ export function pooled(url: string, poolerUrl: string | undefined): string {
   return asService(withDatabase(poolerUrl, database ?? ''));
 }
 
-export async function administer<Result>(
-  serverUrl: string,
-  work: (client: pg.Client) => Promise<Result>,
-): Promise<Result> {
-  const client = new pg.Client({ connectionString: serverUrl });
+export async function administer<Result>(url: string, work: (client: pg.Client) => Promise<Result>) {
+  const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
     return await work(client);
