@@ -218,7 +218,6 @@ describe('between the file and its row', () => {
 });
 
 describe('a signed link', () => {
-  /** A new attachment, and the link to it. */
   async function signedLink(fields: Parameters<typeof attachment>[3] = {}) {
     const agency = await service.agency();
     const { id: quoteId } = await quote(agency);

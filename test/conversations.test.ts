@@ -336,8 +336,6 @@ test('a chat that comes before its customer gets it by a create, a PATCH, a rest
   }
   expect(await findAllDrift(service, agency)).toEqual([]);
 });
-
-/** The names of the contacts of a customer. */
 const namesOf = ({ body }: Reply) =>
   body.contacts.map(({ displayName }: { displayName: string }) => displayName);
 

@@ -83,8 +83,6 @@ const writes = (agency: Agency, { id }: { id: string }, place: string) =>
   message(agency, id, { content: word(place), senderName: word('sender') });
 
 const erase = (agency: Agency, { id }: { id: string }) => dashboard.of(agency).post(`/customers/${id}/erase`);
-
-/** Every stored text of the person. */
 const left = async (agency: Agency): Promise<string[]> =>
   Object.values(await dashboard.stored(agency))
     .flat()

@@ -9,8 +9,6 @@ import { type Agency, idsOf } from './support/service.ts';
 /** Which values the parameters take that find one record, or changed records. */
 
 const { service, dashboard } = await useDashboard();
-
-/** The ids of the records of a list. */
 const find = async (agency: Agency, list: string, query: string) =>
   idsOf(await agency.get(`/v1/${list}?${query}`));
 

@@ -180,8 +180,6 @@ describe('arguments', () => {
   const DEEP = `${'['.repeat(40)}${']'.repeat(40)}`;
   const OBJECTS = `[${Array(12_001).fill('{}')}]`;
   const INFINITE = '{"label":"x","currency":-1e400}';
-
-  /** By the tool. */
   const REJECTED: Record<string, [what: string, args: Record<string, unknown>, message: RegExp][]> = {
     updateCustomer: [
       ['25,000 names', { clear: MANY, customerId: 'x' }, NO_NAMES],

@@ -16,8 +16,6 @@ import { clientOf, openAgency } from './topologies/instance.ts';
 const READY = 'Try it:';
 const folder = await newFolder();
 afterAll(() => rm(folder, { recursive: true, force: true }));
-
-/** Starts the service; it ends with the test. */
 function startService(...options: Parameters<typeof startProcess>): ServiceProcess {
   const service = startProcess(...options);
   onTestFinished(async () => {

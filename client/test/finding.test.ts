@@ -3,8 +3,6 @@ import { contact, conversation, customer, message } from '../../test/support/rec
 import { useClient } from './start.ts';
 
 const client = await useClient();
-
-/** A client, and the queries that it sends. */
 async function start() {
   const queries: URLSearchParams[] = [];
   const { agency, crm } = await client.start({

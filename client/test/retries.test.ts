@@ -36,8 +36,6 @@ function clientOf(steps: Step[], options: Partial<ClientOptions> = {}) {
   });
   return { crm, sent, retries };
 }
-
-/** Advances the time until the call is settled. */
 async function settled<T>(call: Promise<T>): Promise<{ value: T } | { error: unknown }> {
   const outcome = call.then(
     (value) => ({ value }),

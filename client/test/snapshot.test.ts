@@ -6,8 +6,6 @@ import { UnsettledListError } from '../src/index.ts';
 import { useClient } from './start.ts';
 
 const { service, start } = await useClient();
-
-/** The title of each active product, by id. */
 async function storedTitles(organizationId: string): Promise<Map<string, string>> {
   const active = 'select id, title from products where organization_id = $1 and archived_at is null';
   const rows = await service.query<{ id: string; title: string }>(active, [organizationId]);

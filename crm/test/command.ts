@@ -33,8 +33,6 @@ export function startCrm(args: readonly string[], { url, key }: Access = {}) {
 }
 
 export const crm = (args: readonly string[], access?: Access): Promise<Ended> => startCrm(args, access).ended;
-
-/** The paths of files in a new folder. */
 export async function useFolder(): Promise<(name: string) => string> {
   const folder = await newFolder();
   return (name) => join(folder, name);

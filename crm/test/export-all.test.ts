@@ -26,11 +26,9 @@ const app = await appOf(service, {
   files: { root: service.dataDir, secret: service.secret },
 });
 afterAll(() => app.close());
-/** The URLs of the requests. */
 const requests: string[] = [];
 app.server.on('request', ({ url = '' }) => requests.push(url));
 const { origin } = await listen({ app });
-/** The origin of the service's links. */
 let publicUrl = origin;
 await populate({ service, agency: await service.agency() }, WORD);
 

@@ -57,8 +57,6 @@ const customer = joined(
 );
 
 const RECORDS = 30;
-
-/** An agency whose records have hostile texts. */
 async function populatedAgency(): Promise<Agency> {
   const agency = await service.agency();
   for (const [index, fields] of sample(product, RECORDS).entries()) {

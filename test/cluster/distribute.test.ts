@@ -34,8 +34,6 @@ test('every table of an organization is distributed', async () => {
     ['api_keys', 'local'],
   ]);
 });
-
-/** All stored rows, by table. */
 async function rowsOf(service: Service): Promise<Map<string, string[]>> {
   const names = `select tablename as name from pg_tables where schemaname = 'public'`;
   const tables = await service.query<{ name: string }>(names);

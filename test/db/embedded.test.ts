@@ -18,8 +18,6 @@ await chmod(folder, 0o711);
 const data = join(folder, 'postgres');
 await (await startEmbeddedPostgres(data, SETTINGS)).stop();
 afterAll(() => rm(folder, { recursive: true, force: true }));
-
-/** Starts a server that stops when the test ends. */
 function start(path = data, settings: Record<string, string> = SETTINGS) {
   const starting = startEmbeddedPostgres(path, settings);
   onTestFinished(() => starting.then(({ stop }) => stop()).catch(() => undefined));

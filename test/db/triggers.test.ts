@@ -13,8 +13,6 @@ import { contact, conversation, customer, opportunity, product, quote } from '..
 /** Derived data, which triggers maintain whoever writes a record: the service, a job or psql. */
 
 const { service, dashboard } = await useDashboard();
-
-/** The tables with `updated_at`. */
 const CHANGED = Object.values(schema)
   .filter((table) => is(table, PgTable))
   .filter((table) => 'updatedAt' in getTableColumns(table))

@@ -15,8 +15,6 @@ import { useService } from '../support/service.ts';
 const service = await useService();
 
 const access = () => ({ DATABASE_URL: service.url, DATA_DIR: service.dataDir });
-
-/** Runs a program of src/cli/. */
 async function run(command: string, environment: Record<string, string> = access()) {
   const [program = '', ...options] = command.split(' ');
   return runProgram(`src/cli/${program}.ts`, options, environment);

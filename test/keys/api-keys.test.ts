@@ -41,8 +41,6 @@ async function startAgency() {
     revoke: (id: string) => calls.delete(`/api-keys/${id}`),
   };
 }
-
-/** The status of a request with the key. */
 const statusOf = async (key: string): Promise<number> => (await service.client(key).get('/v1/team')).status;
 
 const expire = (id: string) =>

@@ -20,8 +20,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers();
 });
-
-/** Another instance on the same database. */
 async function startInstance(options: ServiceOptions = {}): Promise<Service> {
   const instance = await startService({ beside: service, ...options });
   onTestFinished(instance.close);
@@ -44,8 +42,6 @@ const outOfReach = () => Promise.reject(new Error('out of reach'));
 
 const statusAt = async ({ client }: Service, key: string): Promise<number> =>
   (await client(key).get('/v1/team')).status;
-
-/** A key of a new agency. */
 async function issueKey() {
   const { scope, issueKey } = await service.agency();
   const { id, key } = await issueKey();

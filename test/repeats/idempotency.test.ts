@@ -246,8 +246,6 @@ test('a key can be used again after 24 hours, even before the sweep and with ano
   expectReused(await create('Oaxaca'));
   expect(await countOf('idempotency_keys', agency)).toBe(1);
 });
-
-/** Uploads an attachment with the key `k`. */
 async function upload(
   call: Caller,
   path: string,
