@@ -1,11 +1,14 @@
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { databaseNow, newId } from '../src/db/index.ts';
+import { databaseNow, newId, toJson } from '../src/db/index.ts';
 import { storageKey } from '../src/files/storage.ts';
 import { watchClock } from '../src/http/health.ts';
 import { createLogger } from '../src/http/logging.ts';
+import { linkPages } from '../src/http/pages.ts';
+import { createHttpServer } from '../src/http/server.ts';
 import { purgeProducts } from '../src/jobs/purge.ts';
 import { sweepFiles } from '../src/jobs/sweep-files.ts';
+import { TeamMemberListQuery } from '../src/team/schema.ts';
 import { useDashboard } from './support/dashboard.ts';
 import { ownLog } from './support/instance.ts';
 import { BELOW, operationsBy, populate, requestOf, run, send } from './support/operations.ts';
@@ -37,6 +40,14 @@ const fromNow = async (timestamp: string | undefined): Promise<number> =>
 
 /** More than a test takes, and less than the clocks differ. */
 const CLOSE = 1_800;
+
+test('Date of a list is when the database read it', async () => {
+  const app = createHttpServer({ logger: createLogger('silent') });
+  linkPages(app);
+  const list = async () => Object.assign(toJson({}), { total: 0, readAt: 1 });
+  app.get('/', { schema: { querystring: TeamMemberListQuery } }, list);
+  expect((await app.inject('/')).headers.date).toBe('Thu, 01 Jan 1970 00:00:01 GMT');
+});
 
 describe.each([
   ['ahead of', HOUR],

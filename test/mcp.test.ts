@@ -252,6 +252,7 @@ test('a result above 1 MiB is an error that says what to do', async () => {
   onTestFinished(reading.close);
   for (const each of [client, await connect(agency.key, (await listen(reading)).origin)])
     expect(await call(each, 'listCatalogProducts')).toEqual({ isError: true, body });
+  expect((await agency.get('/v1/catalog/products')).body.data).toHaveLength(18);
   const page = await agency.get('/v1/catalog/products?limit=5');
   expect((await call(client, 'listCatalogProducts', { limit: 5 })).body).toEqual(page.body);
 });

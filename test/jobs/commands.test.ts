@@ -57,10 +57,18 @@ test('a command has the timeout of DATABASE_TIMEOUT_MS, and names the variable o
   const work = vi.fn(async (_options: unknown, db: Database) => db.read(timeout, {}));
   await runCommand(() => undefined, work as never);
   expect(await work.mock.results[0]?.value).toEqual([{ statement_timeout: '4600ms' }]);
+  work.mockImplementationOnce((_options, db) =>
+    db
+      .for('')
+      .read(timeout, {})
+      .then(() => Promise.reject(new Error('no'))),
+  );
+  await runCommand(() => undefined, work as never);
+  expect(work.mock.calls[1]?.[1].stats().total).toBe(0);
   vi.stubEnv('DATABASE_DIRECT_URL', 'postgres://127.0.0.1:1/crm');
   await runCommand(() => undefined, work as never);
   const message = 'The database at DATABASE_DIRECT_URL cannot be used: connect ECONNREFUSED 127.0.0.1:1.';
-  expect(printed.mock.calls).toEqual([[message]]);
+  expect(printed.mock.calls).toEqual([['The command failed: no'], [message]]);
 });
 
 test('npm run job -- purge deletes what is due, without the pooler, unless another process is running the job', async () => {

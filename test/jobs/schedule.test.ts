@@ -1,4 +1,6 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { syncBuiltinESMExports } from 'node:module';
+import timers from 'node:timers/promises';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createMetrics } from '../../src/http/metrics.ts';
 import type { JobContext } from '../../src/jobs/context.ts';
 import { withJobLock } from '../../src/jobs/lock.ts';
@@ -9,6 +11,7 @@ import { useService } from '../support/service.ts';
 
 const service = await useService();
 const LOCK = 1;
+const HOUR_MS = 3_600_000;
 
 function schedule(jobs: Record<string, Job>) {
   const { logger, lines } = ownLog();
@@ -18,16 +21,26 @@ function schedule(jobs: Record<string, Job>) {
   return { stop, lines, metrics };
 }
 
-test('a job is repeated, also after a failure; what failed is logged and counted, and what was removed is logged', async () => {
+test('a job is repeated, after a failure within an hour; what failed is logged and counted, and what was removed is logged', async () => {
+  const wait = vi.spyOn(timers, 'setTimeout').mockImplementation(async (_ms, value, { signal } = {}) => {
+    signal?.throwIfAborted();
+    return value as never;
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    wait.mockRestore();
+    syncBuiltinESMExports();
+  });
   let runs = 0;
   const run = async () => {
     runs += 1;
     if (runs === 1) throw new Error('the database restarts');
     return { keys: 2 };
   };
-  const { stop, metrics, lines } = schedule({ purge: { lock: LOCK, every: 1, run } });
+  const { stop, metrics, lines } = schedule({ purge: { lock: LOCK, every: 24 * HOUR_MS, run } });
   await expect.poll(() => runs).toBeGreaterThanOrEqual(3);
   await stop();
+  expect(wait.mock.calls.map(([ms]) => ms).slice(0, 3)).toEqual([0, HOUR_MS, 24 * HOUR_MS]);
   const counted = await metrics.text();
   expect(counted).toContain('failed_jobs_total 1\n');
   expect(counted).toContain(`jobs_removed_total{kind="keys"} ${2 * (runs - 1)}\n`);
