@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { type Config, OperatorError, readConfig } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
 import {
@@ -12,14 +13,14 @@ import {
 
 /**
  * Migrates the service's database, and runs a command on it. The service may be running. Prints an error in one line.
- * @param parse reads the arguments, before the database is opened
+ * @param parse reads the arguments, before the database is opened; without parameters, there may be none
  */
 export async function runCommand<Options>(
-  parse: () => Options,
+  parse: (...names: string[]) => Options,
   work: (options: Options, db: Database, url: string) => Promise<void>,
 ): Promise<void> {
   try {
-    const options = parse();
+    const options = parse(...parseArgs({ allowPositionals: parse.length > 0 }).positionals);
     const config = readConfig();
     const embedded = config.DATABASE_URL ? undefined : await joinDemo(config);
     const url = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? embedded?.url ?? '';

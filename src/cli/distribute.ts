@@ -1,7 +1,9 @@
+import { parseArgs } from 'node:util';
 import { readConfig } from '../config.ts';
 import { distributeDatabase } from '../db/index.ts';
 
 try {
+  parseArgs();
   const { DATABASE_DIRECT_URL, DATABASE_URL } = readConfig();
   const url = DATABASE_DIRECT_URL ?? DATABASE_URL;
   if (!url) throw new Error('Set DATABASE_URL to the URL of the coordinator of the cluster.');

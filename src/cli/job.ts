@@ -7,9 +7,8 @@ import { runCommand } from './database.ts';
 const stop = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
 
-function parse(): keyof typeof JOBS {
-  const name = process.argv[2] ?? '';
-  if (Object.hasOwn(JOBS, name)) return name as keyof typeof JOBS;
+function parse(name: string, ...more: string[]): keyof typeof JOBS {
+  if (more.length === 0 && Object.hasOwn(JOBS, name)) return name as keyof typeof JOBS;
   throw new OperatorError(`Name a job: ${Object.keys(JOBS).join(', ')}.`);
 }
 

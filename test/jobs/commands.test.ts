@@ -30,10 +30,16 @@ test('every script of the service loads the runtime first, and replaces the shel
     );
 });
 
-test('the name of an unknown job is rejected in one line, which names the jobs', async () => {
+test('an argument that a command does not know is rejected in one line, and nothing is done', async () => {
   const stderr = `Name a job: ${Object.keys(JOBS).join(', ')}.\n`;
-  for (const name of ['nonsense', 'constructor'])
-    expect(await run(`job ${name}`)).toEqual({ code: 1, stdout: '', stderr });
+  for (const names of ['nonsense', 'constructor', 'purge purge'])
+    expect(await run(`job ${names}`)).toEqual({ code: 1, stdout: '', stderr });
+  for (const command of ['job purge --dry-run', 'migrate --help', 'demo demo', 'distribute --help'])
+    expect(await run(command)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^Un.* '.*\n$/),
+    });
 });
 
 test.each(['job purge-organizations', 'migrate', 'demo'])(
