@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { createCustomer, customerStatements } from '../src/customers/repository.ts';
-import type { OrganizationScope } from '../src/db/index.ts';
 import { findDrift } from './support/drift.ts';
 import { failed, rejected } from './support/faults.ts';
-import { overlap } from './support/races.ts';
+import { overlap, type Work } from './support/races.ts';
 import { contact, conversation, customer, web } from './support/records.ts';
 import { useService } from './support/service.ts';
 
@@ -113,9 +112,8 @@ test.each(['customer', 'conversation'])(
   async (first) => {
     const agency = await service.agency();
     const contacts = [contact('whatsapp', '+525512345678')];
-    const create = (scope: OrganizationScope) =>
-      createCustomer(scope, customerStatements, { tags: [], contacts });
-    const write = (scope: OrganizationScope) => conversation({ ...agency, scope }, { contactName: 'Ana' });
+    const create: Work = (scope) => createCustomer(scope, customerStatements, { tags: [], contacts });
+    const write: Work = (scope) => conversation({ ...agency, scope }, { contactName: 'Ana' });
     await (first === 'customer'
       ? overlap(service, agency, create, write)
       : overlap(service, agency, write, create));

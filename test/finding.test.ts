@@ -9,8 +9,7 @@ import { type Agency, idsOf } from './support/service.ts';
 /** Which values the parameters take that find one record, or changed records. */
 
 const { service, dashboard } = await useDashboard();
-const find = async (agency: Agency, list: string, query: string) =>
-  idsOf(await agency.get(`/v1/${list}?${query}`));
+const find = async ({ get }: Agency, list: string, query: string) => idsOf(await get(`/v1/${list}?${query}`));
 
 test('a timestamp has any offset, even if its + arrives as a space, lower-case letters or no seconds, and compares milliseconds', async () => {
   const agency = await service.agency();

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { CHAPTERS } from '../src/reference/guide.ts';
 import { describedApp } from '../tools/generated-documents.ts';
-import { documentAt, README } from './support/documents.ts';
+import { documentAt, groupsOf, README } from './support/documents.ts';
 
 /** The documentation that the service serves: the guide as a page and as a text, and the reference page. */
 
@@ -9,9 +9,6 @@ const app = await describedApp();
 afterAll(() => app.close());
 
 const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers });
-
-const all = (text: string, pattern: RegExp): string[] =>
-  [...text.matchAll(pattern)].map(([, group]) => String(group));
 
 /** The text that a browser displays: without tags, with entities resolved. */
 const textOf = (html: string): string =>
@@ -35,9 +32,9 @@ test('short addresses of the documents are redirected', async () => {
 
 test('the guide has all words of all chapters, and links to headings that exist and to no other site', async () => {
   const html = (await get('/docs/guide')).body;
-  expect(all(README, /\[(\w+)\]\(docs\/guide\//g).map((title) => title.toLowerCase())).toEqual(CHAPTERS);
+  expect(groupsOf(README, /\[(\w+)\]\(docs\/guide\//g).map((title) => title.toLowerCase())).toEqual(CHAPTERS);
   const [header = '', main = ''] = html.split('<main>');
-  expect(all(header, /class="level-1"><a href="#([\w-]+)"/g)).toEqual(CHAPTERS);
+  expect(groupsOf(header, /class="level-1"><a href="#([\w-]+)"/g)).toEqual(CHAPTERS);
   const words = (text: string) => text.match(/[\p{L}\p{N}]+/gu) ?? [];
   const markdown = CHAPTERS.map((chapter) =>
     documentAt(`docs/guide/${chapter}.md`)
@@ -47,11 +44,11 @@ test('the guide has all words of all chapters, and links to headings that exist 
       .replace(/^\d+\. /gm, ''),
   );
   expect(words(textOf(main))).toEqual(words(markdown.join('\n')));
-  const ids = all(html, / id="([^"]+)"/g);
+  const ids = groupsOf(html, / id="([^"]+)"/g);
   expect(ids).toEqual([...new Set(ids)]);
-  for (const link of all(html, /<a [^>]*href="([^"]+)"/g))
+  for (const link of groupsOf(html, /<a [^>]*href="([^"]+)"/g))
     expect([...ids.map((id) => `#${id}`), './', '../openapi.json', 'guide.md']).toContain(link);
-  expect(all(html, /(?:src|<link[^>]*href)="([^"]+)"/g)).toEqual(['data:,']);
+  expect(groupsOf(html, /(?:src|<link[^>]*href)="([^"]+)"/g)).toEqual(['data:,']);
 });
 
 test('the guide has the public address, or the port that the service listens on, whatever Host a client sends', async () => {
@@ -74,13 +71,16 @@ test('the guide has the public address, or the port that the service listens on,
 
 test('the reference page loads only its own script, sends nothing to other servers and stores no key', async () => {
   const { body, headers } = await get('/docs/');
-  expect(all(body, /<(?:script|link|img)[^>]*(?:src|href)="([^"]+)"/g)).toEqual(['data:,', 'js/scalar.js']);
+  expect(groupsOf(body, /<(?:script|link|img)[^>]*(?:src|href)="([^"]+)"/g)).toEqual([
+    'data:,',
+    'js/scalar.js',
+  ]);
   expect(body).not.toMatch(/https?:\/\//);
   const policy = String(headers['content-security-policy']);
   expect(policy).toMatch(/^default-src 'none'; script-src 'self'; /);
   expect(policy).toContain("connect-src 'self'");
   expect((await get('/docs/js/scalar.js')).body).toContain('createApiReference');
-  const [configuration = ''] = all(body, /data-configuration="([^"]*)"/g);
+  const [configuration = ''] = groupsOf(body, /data-configuration="([^"]*)"/g);
   expect(JSON.parse(textOf(configuration))).toMatchObject({
     ...{ url: '../openapi.json', servers: [{ url: '/' }], proxyUrl: '' },
     ...{ telemetry: false, withDefaultFonts: false, persistAuth: false },

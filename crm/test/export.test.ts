@@ -65,10 +65,8 @@ test.each<[what: string, resource: string, change: (rows: Row[], next: Row) => v
   ['changes during every walk', 'customers', (rows) => rows.unshift(...rows.splice(-1))],
   ['loses its first row and gets a new last one', 'team', (rows, next) => rows.push(next) && rows.shift()],
 ])('an export has every row once, although the list %s', async (_what, resource, change) => {
-  const row = (n: number): Row => ({
-    id: `${n}`,
-    createdAt: new Date(Date.UTC(2026, 0, 1) + n).toISOString(),
-  });
+  const isoAt = (n: number) => new Date(Date.UTC(2026, 0, 1) + n).toISOString();
+  const row = (n: number): Row => ({ id: `${n}`, createdAt: isoAt(n) });
   const rows = Array.from({ length: 450 }, (_, index) => row(index));
   let made = rows.length;
   const app = fastify();
@@ -183,12 +181,8 @@ test('crm sync products rejects a row that changes a variant or the number of va
 
 test('crm sync products rejects the row of a product that was archived meanwhile, and of a code that several products have', async () => {
   const app = fastify();
-  const codes = ['OLD-1', 'TWICE', 'TWICE'];
-  const data = codes.map((externalReferenceCode, n) => ({
-    id: `id-${n}`,
-    externalReferenceCode,
-    variants: [],
-  }));
+  const row = (code: string, n: number) => ({ id: `id-${n}`, externalReferenceCode: code, variants: [] });
+  const data = ['OLD-1', 'TWICE', 'TWICE'].map(row);
   app.get('*', async () => ({ data, pagination: { limit: 100, offset: 0, total: 3 } }));
   const error = { code: 'CATALOG_PRODUCT_NOT_FOUND', message: 'no' };
   app.patch('*', (_request, reply) => reply.code(404).send({ error }));

@@ -34,14 +34,10 @@ describe('crm import customers', () => {
     expect(code).toBe(2);
 
     const { data } = (await agency.get('/v1/customers')).body;
+    const contacts = [contact('whatsapp', '+525512345678'), contact('email', 'ana@example.com')];
     expect(data).toMatchObject([
       { firstName: 'Luis', lastName: null, contacts: [{ identifierType: 'whatsapp' }], tags: [] },
-      {
-        firstName: 'Ana',
-        lastName: 'Peña',
-        tags: ['vip', 'luna de miel'],
-        contacts: [contact('whatsapp', '+525512345678'), contact('email', 'ana@example.com')],
-      },
+      { firstName: 'Ana', lastName: 'Peña', tags: ['vip', 'luna de miel'], contacts },
     ]);
     const rejected = (await leads.rejected()).split('\r\n');
     expect(rejected[0]).toBe(`\ufeffline;code;message;customerId;${LEADS[0]}`);
@@ -72,6 +68,7 @@ describe('crm import customers', () => {
     const begun = file('begun.csv');
     await writeFile(begun, 'Nombre,Edad\nAna,31\n');
     const web = ['import', 'customers', begun, '--yes', '--map', 'Edad=contacts.web'];
+    const nowhere = { url: 'http://127.0.0.1:1', key };
     const mistakes: [string[], string | RegExp, { url: string; key?: string }?][] = [
       [['import', 'customers', path, '--map', 'X=city'], 'no column is named "X". Columns: Nombre, Edad.'],
       [['import', 'customers', path, '--map', 'Edad'], '--map Edad: write Column=field'],
@@ -88,11 +85,7 @@ describe('crm import customers', () => {
       [['--url', 'crm.example.com', 'export', 'team'], 'such as https://crm.example.com'],
       [['--key', '', 'export', 'team'], 'Set CRM_API_KEY'],
       [['import', 'customers', '-', '--dry-run'], 'Standard input cannot be imported'],
-      [
-        ['export', 'team'],
-        /:1 cannot be reached \(.*\)\. .* --url or CRM_URL/,
-        { url: 'http://127.0.0.1:1', key },
-      ],
+      [['export', 'team'], /:1 cannot be reached \(.*\)\. Set the address .* --url or CRM_URL/, nowhere],
       [web, 'Set CRM_API_KEY', { url }],
       [web, /API key.*--resume/s, { url, key: 'wrong' }],
     ];
@@ -263,14 +256,15 @@ test('an interrupted import continues only with the same file, list and options'
   const leads = 'firstName,email\nAna,ana@example.com\nEva,eva@example.com\n';
   const { agency, path, run } = await begin('import customers', 'changed.csv', leads);
   await crm(['import', 'customers', path], at(agency, 'http://127.0.0.1:1'));
-  const others = {
-    '--map': 'email=lastName',
-    '--update': 'fill',
-    '--country': 'PE',
-    '--on-bad-contact': 'reject',
-  };
-  for (const [option, value] of Object.entries(others))
+  for (const options of [
+    '--map email=lastName',
+    '--update fill',
+    '--country PE',
+    '--on-bad-contact reject',
+  ]) {
+    const [option = '', value = ''] = options.split(' ');
     expect((await run('--resume', option, value)).stderr).toContain(`began with another ${option}`);
+  }
   const asProducts = await crm(['import', 'products', path, '--resume'], at(agency));
   expect(asProducts.stderr).toContain('The import began with customers');
   await writeFile(path, `${leads}Luz,luz@example.com\n`);

@@ -7,16 +7,12 @@ import type { Database } from '../../src/db/index.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { JOBS } from '../../src/jobs/schedule.ts';
 import { operationsOf, PUBLIC } from '../support/contract.ts';
-import { documentAt, documents } from '../support/documents.ts';
+import { documentAt, documents, groupsOf } from '../support/documents.ts';
 
 /** What a document names, the service has, and what the service imports and reads is deployed. */
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
-
-/** The first groups of all matches in a text. */
-const all = (text: string, pattern: RegExp): string[] =>
-  [...text.matchAll(pattern)].map(([, group]) => String(group));
 
 test('the limit of a list is 25 to 100, of a transcript 50 to 200', () => {
   for (const { path, operation } of operationsOf(PUBLIC)) {
@@ -39,27 +35,27 @@ test('the guide has every filter of the lists, and sections on error codes that 
     .filter((parameters) => parameters.some(({ name }) => name === 'offset'));
   const [, table = ''] =
     /\| list \| filters \|\n([\s\S]*?)\n\n/.exec(documentAt('docs/guide/searching.md')) ?? [];
-  const documented = ['limit', 'offset', ...all(table, /`(\w+)`/g)];
+  const documented = ['limit', 'offset', ...groupsOf(table, /`(\w+)`/g)];
   expect(new Set(documented)).toEqual(new Set(lists.flat().map(({ name }) => name)));
-  const sections = all(documentAt('docs/guide/errors.md'), /^### ([A-Z_]+)$/gm);
+  const sections = groupsOf(documentAt('docs/guide/errors.md'), /^### ([A-Z_]+)$/gm);
   expect(errorCodes).toEqual(expect.arrayContaining(sections));
 });
 
 const OPERATING = documentAt('docs/operating.md');
 
 test('docs/operating.md has every job, and only lines of the log that the service writes', () => {
-  const jobs = all(OPERATING, /^\|.*`npm run job -- ([\w-]+)` \|$/gm);
+  const jobs = groupsOf(OPERATING, /^\|.*`npm run job -- ([\w-]+)` \|$/gm);
   expect(jobs.sort()).toEqual(Object.keys(JOBS).sort());
   const source = globSync('src/**/*.ts').map(read).join('\n');
   const failures = OPERATING.slice(OPERATING.indexOf('\n## Failures'), OPERATING.indexOf('\n### Overload'));
-  const lines = all(failures, /^\| `(?:… )?([^`]+)` \|/gm);
+  const lines = groupsOf(failures, /^\| `(?:… )?([^`]+)` \|/gm);
   expect(lines.length).toBeGreaterThan(1);
   expect(lines.filter((line) => !source.includes(line))).toEqual([]);
 });
 
 /** The metrics in an expression of Prometheus: only they have an underscore and no bracket after them. */
 const metricsIn = (expression: string): string[] =>
-  all(expression, /(?<![$\w])([a-z]+(?:_[a-z0-9]+)+)(?![\w(])/g);
+  groupsOf(expression, /(?<![$\w])([a-z]+(?:_[a-z0-9]+)+)(?![\w(])/g);
 
 test('alerts, the guide for operators and the Grafana dashboard name only metrics that exist', async () => {
   const db = { stats: () => ({ total: 9, idle: 2, running: 4, waiting: 3 }) } as Database;
@@ -70,20 +66,20 @@ test('alerts, the guide for operators and the Grafana dashboard name only metric
   const series = [...types].flatMap(([, name = '', type]) =>
     type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
   );
-  const named = all(
+  const named = groupsOf(
     OPERATING,
     /\b([a-z0-9]+(?:_[a-z0-9]+)*_(?:total|seconds|bytes|waiting|idle|in_use)(?:_bucket)?)\b/g,
   );
-  const queries = all(read('deploy/grafana-dashboard.json'), /"(?:expr|query)": ?("(?:[^"\\]|\\.)*")/g);
+  const queries = groupsOf(read('deploy/grafana-dashboard.json'), /"(?:expr|query)": ?("(?:[^"\\]|\\.)*")/g);
   const shown = queries.flatMap((query) => metricsIn(JSON.parse(query)));
-  const alerted = all(read('deploy/alerts.yml'), /^ +expr: (.+)$/gm).flatMap(metricsIn);
+  const alerted = groupsOf(read('deploy/alerts.yml'), /^ +expr: (.+)$/gm).flatMap(metricsIn);
   expect([named.length > 5, alerted.length > 5]).toEqual([true, true]);
   expect(series).toEqual(expect.arrayContaining([...named, ...alerted, ...shown]));
 });
 
 test('the Prometheus of deploy/ scrapes at least four times within the range of each alert', () => {
-  const [interval = 'none'] = all(read('deploy/prometheus.yml'), /scrape_interval: (\d+)s/g);
-  const ranges = all(read('deploy/alerts.yml'), /\[(\d+)m\]/g).map((minutes) => Number(minutes) * 60);
+  const [interval = 'none'] = groupsOf(read('deploy/prometheus.yml'), /scrape_interval: (\d+)s/g);
+  const ranges = groupsOf(read('deploy/alerts.yml'), /\[(\d+)m\]/g).map((minutes) => Number(minutes) * 60);
   expect(Number(interval) * 4).toBeLessThanOrEqual(Math.min(...ranges));
 });
 
@@ -121,12 +117,12 @@ test('what is deployed gets every variable of the service by docker-compose.yml,
   expect(read('Dockerfile')).toMatch(/^HEALTHCHECK .*\\\n.*\/livez`/m);
 });
 
-const copied = all(read('Dockerfile'), /^COPY (.+) \S+$/gm).flatMap((from) => from.split(' '));
+const copied = groupsOf(read('Dockerfile'), /^COPY (.+) \S+$/gm).flatMap((from) => from.split(' '));
 
 test('what is deployed has every command that docs/operating.md names, and every file that the service reads', () => {
   const isCopied = (file: string) => copied.some((path) => `${file}/`.startsWith(`${path}/`));
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-  const programs = all(OPERATING, /npm run ([\w:]+)\b(?! -->)/g).map(
+  const programs = groupsOf(OPERATING, /npm run ([\w:]+)\b(?! -->)/g).map(
     (name) => scripts[name]?.split(' ').at(-1) ?? name,
   );
   expect(new Set(programs).size).toBeGreaterThan(2);

@@ -36,8 +36,7 @@ const UNSCOPED_INDEXES = [
   'team_members_user_key',
 ];
 
-const emptyDatabase = async (template = EMPTY_TEMPLATE): Promise<string> =>
-  (await ownDatabase(template)).ownerUrl;
+const emptyDatabase = async (template = EMPTY_TEMPLATE) => (await ownDatabase(template)).ownerUrl;
 
 /** Migrated once for all tests. A test that changes something takes a copy: `migratedDatabase`. */
 const migrated = await createTestDatabase(inject('serverUrl'), EMPTY_TEMPLATE);

@@ -201,11 +201,9 @@ describe('S3', () => {
 
   test('is configured by FILE_STORAGE and the usual variables of AWS', async () => {
     setVariables();
-    const config = readConfig({
-      FILE_STORAGE: `s3://${server.bucket}/from/environment`,
-      AWS_ENDPOINT_URL_S3: server.endpoint,
-      SIGNED_URL_TTL_SECONDS: '60',
-    });
+    const FILE_STORAGE = `s3://${server.bucket}/from/environment`;
+    const store = { FILE_STORAGE, AWS_ENDPOINT_URL_S3: server.endpoint };
+    const config = readConfig({ ...store, SIGNED_URL_TTL_SECONDS: '60' });
     const { storage, links, serve, close } = await openFiles(config, 'http://localhost:3000');
     const file = attachment('a.pdf');
     await storage.put(storageKey(organizationId, file.id), text('from the environment'));

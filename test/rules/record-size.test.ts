@@ -104,11 +104,8 @@ test.each(ALPHABETS)('a message of %j has at most the documented bytes', async (
   const one = `${url}/${newId()}`;
   expect((await put(one, { ...MESSAGE, content })).status).toBe(201);
   const longer = { ...MESSAGE, content: `${content}x` };
-  const first = {
-    ...MESSAGE,
-    content: 'x'.repeat(MAX_BYTES.message - 1_000),
-    delivery: { subject: 'x'.repeat(2_000) },
-  };
+  const delivery = { subject: 'x'.repeat(2_000) };
+  const first = { ...MESSAGE, content: 'x'.repeat(MAX_BYTES.message - 1_000), delivery };
   const data = [first, longer].map((message) => ({ id: newId(), ...message }));
   expect(await put(one, longer)).toMatchObject(tooLarge(MAX_BYTES.message, /^body\.content$/));
   const inData = tooLarge(MAX_BYTES.message, /^body\.data\[1\]\.content$/);

@@ -35,14 +35,10 @@ const callerOf = (app: FastifyInstance, prefix: string): Caller =>
   );
 
 export async function buildDashboard(service: Service, options: Partial<DashboardOptions> = {}) {
-  const app = await buildDashboardApp({
-    db: service.db,
-    token: TOKEN,
-    storage: service.storage,
-    links: ownLinks(service.secret, 'http://localhost:3000', 300),
-    logger: errorsLogger(),
-    ...options,
-  });
+  const { db, storage, secret } = service;
+  const links = ownLinks(secret, 'http://localhost:3000', 300);
+  const parts = { db, token: TOKEN, storage, links, logger: errorsLogger() };
+  const app = await buildDashboardApp({ ...parts, ...options });
   const root = '/dashboard/v1';
   return {
     app,

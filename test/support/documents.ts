@@ -14,4 +14,8 @@ export function documentAt(path: string): string {
   return document.text;
 }
 
+/** The first groups of all matches in a text. */
+export const groupsOf = (text: string, pattern: RegExp): string[] =>
+  [...text.matchAll(pattern)].map(([, group]) => String(group));
+
 export const README = documentAt('README.md');

@@ -97,11 +97,8 @@ export async function populate({ agency, service }: Omit<World, 'dashboard'>, wo
   const newer = await conversation(agency, next);
   await message(agency, older.id, { content: `Hola ${word}`, createdAt: minute(index) });
   const providerMessageId = `wamid.${newId()}`;
-  const answer = {
-    content: `Buenas ${word}`,
-    createdAt: minute(60 + index),
-    delivery: { providerMessageId },
-  };
+  const delivery = { providerMessageId };
+  const answer = { content: `Buenas ${word}`, createdAt: minute(60 + index), delivery };
   const reply = await message(agency, newer.id, answer);
   const published = { opportunityId: trip.id, title: `Oferta ${word}`, status: 'published' };
   const offer = await quote(agency, published);
