@@ -321,6 +321,8 @@ describe('a catalog', () => {
 describe('a file that is no table is rejected in words:', () => {
   const latin1 = (text: string) => Buffer.from(`nombre,email\n${text},jose@example.com\n`, 'latin1');
   const HEAD = 'Nombre,whatsapp,Notas';
+  const GROUPS = ';Contacto;;Viaje\nNombre;Correo;Celular;Destino\nAna;ana@example.com;;\n';
+  const TITLES = 'Clientes 2026;;\n;;\nNombre;Correo;Ciudad\nAna;ana@example.com;Lima\n';
   const OPEN = 'the row that begins in line 2 has a quote that is never closed';
 
   test.each<[string, string | Buffer, string]>([
@@ -328,16 +330,8 @@ describe('a file that is no table is rejected in words:', () => {
     ['a workbook', Buffer.from('PK\x03\x04\x14\0'), 'is a workbook. Save its sheet as CSV UTF-8.'],
     ['a web page', '<html><table>', 'is a web page'],
     ['lines in quotes', '"Nombre,Correo"\n"Ana,ana@example.com"\n', 'Line 1 has several names in one cell'],
-    [
-      'groups of columns above the header',
-      ';Contacto;;Viaje\nNombre;Correo;Celular;Destino\nAna;ana@example.com;;\n',
-      'are in line 2: delete what is above it ("Contacto")',
-    ],
-    [
-      'titles above the header',
-      'Clientes 2026;;\n;;\nNombre;Correo;Ciudad\nAna;ana@example.com;Lima\n',
-      'are in line 3: delete what is above it ("Clientes 2026")',
-    ],
+    ['groups of columns above the header', GROUPS, 'are in line 2: delete what is above it ("Contacto")'],
+    ['titles above the header', TITLES, 'are in line 3: delete what is above it ("Clientes 2026")'],
     ['no header', 'Ana;ana@example.com\nEva;eva@example.com\n', 'Line 1 has data (ana@example.com), not'],
     ['letters of Mac Roman', latin1('Jos\x8e'), 'may be of a Mac or of DOS'],
     ['letters of DOS', latin1('Mar\xa1a Jos\x82'), 'may be of a Mac or of DOS'],

@@ -27,21 +27,16 @@ const LONG = 'x'.repeat(2_000_000);
 
 type Secret = [what: string, source: 'randomBytes' | 'randomUUID', generate: (folder: string) => unknown];
 
+const linkSecret = async (DATA_DIR: string) => (await openFiles(readConfig({ DATA_DIR }), '')).serve?.secret;
+const countedHeader = async (folder: string) =>
+  (await import(`../../src/http/rate-limit.ts?${folder}`)).COUNTED_ALREADY['x-counted-request'];
+
 /** Every secret that the service generates, but for one in test/server.test.ts. A module with a query is loaded anew. */
 const SECRETS: Secret[] = [
   ['an API key', 'randomBytes', generateKey],
   ['the token of a quote', 'randomBytes', async () => (await quote(agency)).token],
-  [
-    'the secret of signed links',
-    'randomBytes',
-    async (DATA_DIR) => (await openFiles(readConfig({ DATA_DIR }), '')).serve?.secret,
-  ],
-  [
-    'the header of counted requests',
-    'randomUUID',
-    async (folder) =>
-      (await import(`../../src/http/rate-limit.ts?${folder}`)).COUNTED_ALREADY['x-counted-request'],
-  ],
+  ['the secret of signed links', 'randomBytes', linkSecret],
+  ['the header of counted requests', 'randomUUID', countedHeader],
 ];
 
 test.each(SECRETS)('%s is long, and is random by %s of node:crypto', async (_what, source, generate) => {

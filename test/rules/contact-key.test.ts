@@ -116,14 +116,10 @@ test.each(['+390669812345', '+3903331234567', '+2250707123456', '+242066123456',
 );
 
 /** One of each line of COUNTRY_VARIANTS: two forms of one number. */
-const VARIANTS: [country: string, national: RegExp, forms: (national: string) => [string, string]][] = [
-  ['Mexico', /^[1-9]\d{9}$/, (national) => [`+52${national}`, `+521${national}`]],
-  ['Argentina', /^[1-8]\d{9}$/, (national) => [`+54${national}`, `+549${national}`]],
-  [
-    'Brazil',
-    /^[1-9]{2}\d{8}$/,
-    (national) => [`+55${national}`, `+55${national.slice(0, 2)}9${national.slice(2)}`],
-  ],
+const VARIANTS: [country: string, national: RegExp, forms: (digits: string) => [string, string]][] = [
+  ['Mexico', /^[1-9]\d{9}$/, (digits) => [`+52${digits}`, `+521${digits}`]],
+  ['Argentina', /^[1-8]\d{9}$/, (digits) => [`+54${digits}`, `+549${digits}`]],
+  ['Brazil', /^[1-9]{2}\d{8}$/, (digits) => [`+55${digits}`, `+55${digits.replace(/^../, '$&9')}`]],
 ];
 
 test.each(VARIANTS)('the two forms of each number of %s are one contact', (_country, national, forms) => {

@@ -43,20 +43,14 @@ export const member = ({ scope }: Agency, fields: Fields = {}, id = newId()) => 
   return shown(teamMemberRecord.put(scope, id, TeamMemberPut.parse({ ...preset, ...fields })));
 };
 
-export const opportunity = ({ scope }: Agency, fields: Fields = {}, id = newId()) =>
-  shown(
-    opportunityRecord.put(scope, id, OpportunityPut.parse({ salesStage: 'qualified', ...fields })),
-    'temperatureOverride',
-    'agentTemperature',
-  );
+export const opportunity = ({ scope }: Agency, fields: Fields = {}, id = newId()) => {
+  const body = OpportunityPut.parse({ salesStage: 'qualified', ...fields });
+  return shown(opportunityRecord.put(scope, id, body), 'temperatureOverride', 'agentTemperature');
+};
 
 export const conversation = ({ scope }: Agency, fields: Fields = {}, id = newId()) => {
-  const preset = { channel: 'whatsapp', contact: '+525512345678' };
-  return shown(
-    putConversation(scope, id, ConversationPut.parse({ ...preset, ...fields })),
-    'rotatedFrom',
-    'lastMessage',
-  );
+  const body = ConversationPut.parse({ channel: 'whatsapp', contact: '+525512345678', ...fields });
+  return shown(putConversation(scope, id, body), 'rotatedFrom', 'lastMessage');
 };
 
 export const message = ({ scope }: Agency, conversationId: string, fields: Fields = {}, id = newId()) => {

@@ -133,14 +133,10 @@ export async function startService(options: ServiceOptions = {}) {
   const keys = openKeyCache({ db, logger, ...(options.keyClock && { now: options.keyClock }) });
   const pool = new pg.Pool({ connectionString: database.ownerUrl, max: 2 });
   pool.on('error', () => undefined);
-  const requestsPerMinute = options.requestsPerMinute ?? 0;
+  const rateLimit = { limiter: memoryLimiter(), requestsPerMinute: options.requestsPerMinute ?? 0 };
   const parts = { db, keys, secret: SECRET };
-  const app = await appOf(parts, {
-    rateLimit: { limiter: memoryLimiter(), requestsPerMinute },
-    files: { root: dataDir, secret: SECRET },
-    logger,
-    ...(options.mcp && { mcp: options.mcp }),
-  });
+  const files = { root: dataDir, secret: SECRET };
+  const app = await appOf(parts, { rateLimit, files, logger, ...(options.mcp && { mcp: options.mcp }) });
   const client = clientOf(app);
   return {
     ...parts,

@@ -183,17 +183,14 @@ describe('what nginx itself returns is in the error shape', () => {
       'Content-Type': 'application/json',
       'x-api-key': other.key,
       'X-Request-Id': 'of-the-client',
+      'Content-Length': String(2 * MIB),
     };
     for (const [status, code, bytes] of [
       [400, 'VALIDATION_FAILED', 'NO HTTP\r\n\r\n'],
       [400, 'VALIDATION_FAILED', requestBytes('GET', '/', { 'X-Large': 'x'.repeat(9_000) })],
       [400, 'VALIDATION_FAILED', requestBytes('GET', `/${'x'.repeat(9_000)}`)],
       [404, 'ROUTE_NOT_FOUND', requestBytes('TRACE', '/')],
-      [
-        413,
-        'PAYLOAD_TOO_LARGE',
-        requestBytes('POST', '/v1/customers', { ...large, 'Content-Length': String(2 * MIB) }),
-      ],
+      [413, 'PAYLOAD_TOO_LARGE', requestBytes('POST', '/v1/customers', large)],
     ] as const) {
       const response = await exchange(front.port, bytes);
       expect(response?.status).toBe(status);

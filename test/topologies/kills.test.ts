@@ -77,10 +77,8 @@ test(`${ROUNDS} SIGKILLs of the service, and as many of PostgreSQL, from which t
 
   const traffic = startTraffic(instance.port, agency.key, 6);
   onTestFinished(traffic.stop);
-  const uploads = startUploads(
-    dashboard,
-    quoteIds.map((id) => `${organization}/quotes/${id}/attachments`),
-  );
+  const paths = quoteIds.map((id) => `${organization}/quotes/${id}/attachments`);
+  const uploads = startUploads(dashboard, paths);
   const progress = async () => {
     const files = uploads.acknowledged.size;
     await traffic.progress(50);
