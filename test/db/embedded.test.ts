@@ -76,11 +76,7 @@ describe('the embedded server', () => {
 
 test.each([
   ['a rejected setting', 'postgres', /^The embedded PostgreSQL did not start: .*shared_buffers.*$/],
-  [
-    'a long path',
-    'x'.repeat(100),
-    /x+ is too long for a socket: set DATA_DIR to a shorter path, or DATABASE_URL\.$/,
-  ],
+  ['a long path', 'x'.repeat(100), /x+ is too long for a socket: set DATA_DIR to .*, or DATABASE_URL\.$/],
 ])('%s is reported in one line', async (_what, name, line) => {
   await expect(start(join(folder, name), { ...SETTINGS, shared_buffers: '1kB' })).rejects.toThrow(line);
 });

@@ -229,11 +229,8 @@ test('a key has 1 to 255 characters; another length is 400', async () => {
 
 test('a key can be used again after 24 hours, even before the sweep and with another body', async () => {
   const agency = await service.agency();
-  const setAge = (age: string) =>
-    service.query(
-      'update idempotency_keys set created_at = now() - $2::interval where organization_id = $1',
-      [agency.id, age],
-    );
+  const update = 'update idempotency_keys set created_at = now() - $2::interval where organization_id = $1';
+  const setAge = (age: string) => service.query(update, [agency.id, age]);
   const create = (title: string) => agency.post(PRODUCTS, { title }, withKey('k'));
   const first = await create('Oaxaca');
   await setAge('23 hours');

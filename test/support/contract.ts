@@ -21,9 +21,7 @@ type Parameter = {
 };
 export type Operation = {
   operationId: string;
-  summary: string;
   description: string;
-  tags: string[];
   parameters?: Parameter[];
   requestBody?: { content: Record<string, Media> };
   responses: Record<

@@ -59,13 +59,10 @@ function valuesOf(random: Random, known: Known): Kinds<unknown> {
       label: TEXTS[n],
     }));
   const messages = () =>
-    SHARED.filter(() => random(2) > 0).map((id) => ({
-      id,
-      content: one(TEXTS),
-      direction: 'inbound',
-      messageType: 'text',
-      createdAt: one(TIMESTAMPS),
-    }));
+    SHARED.filter(() => random(2) > 0).map((id) => {
+      const [content, createdAt] = [one(TEXTS), one(TIMESTAMPS)];
+      return { id, content, createdAt, direction: 'inbound', messageType: 'text' };
+    });
   const named: Record<string, () => unknown> = {
     contacts: () => {
       const first = random(CONTACTS.length);
