@@ -109,13 +109,13 @@ test('an organization that was closed more than 30 days ago is purged in batches
       sizes.push(rows.length);
       if (rows.length > 0) stop.abort();
     });
-    ({ organizations } = await purge({ db, batchSize: 3, signal: stop.signal }));
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(3);
+    ({ organizations } = await purge({ db, batchSize: 1, signal: stop.signal }));
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(1);
     expect(await findDrift(service, agency)).toEqual([]);
     expect((await dashboard.of(agency).post('/reopen')).status).toBe(404);
   }
   expect(runs).toBeGreaterThan(10);
-  expect(all).toBeGreaterThan(2 * runs);
+  expect(all).toBeGreaterThan(runs);
   expect([await countRows(agency), await exists(agency)]).toEqual([0, false]);
 });
 

@@ -115,7 +115,7 @@ describe('a rotation', () => {
     }
   });
 
-  test('never extends the old key, and gives the new one the same lifetime', async () => {
+  test('shortens the life of the old key to the overlap, never extends it, and gives the new one the same lifetime', async () => {
     const { issue, rotate, find } = await startAgency();
     const old = await issue({ expiresAt: inFuture(HOUR) });
     // A lifetime of ten hours, of which nine have passed.
@@ -125,6 +125,9 @@ describe('a rotation', () => {
     expect(late).toBeGreaterThanOrEqual(0);
     expect(late).toBeLessThan(HOUR);
     expect((await find(old.id)).expiresAt).toBe(inFuture(HOUR));
+    const long = await issue({ expiresAt: inFuture(48 * HOUR) });
+    await rotate(long.id, { overlapSeconds: 0 });
+    expect(await statusOf(long.key)).toBe(401);
     // The last timestamp that is stored.
     const last = '9999-12-31T23:59:59.999Z';
     const { id } = await issue({ expiresAt: last });
