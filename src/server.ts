@@ -5,13 +5,7 @@ import { openKeyCache } from './api-keys/cache.ts';
 import { buildApp } from './app.ts';
 import { type Config, OperatorError, readConfig } from './config.ts';
 import { buildDashboardApp } from './dashboard-app.ts';
-import {
-  checkDatabase,
-  MigrationError,
-  migrateDatabase,
-  openDatabase,
-  startEmbeddedPostgres,
-} from './db/index.ts';
+import { checkDatabase, migrateDatabase, openDatabase, startEmbeddedPostgres } from './db/index.ts';
 import { checkDataDir } from './files/data-dir.ts';
 import { openFiles } from './files/open.ts';
 import { persistedSecret } from './files/secret.ts';
@@ -157,11 +151,6 @@ const listenAt = (app: FastifyInstance, prefix: string, host: string, port: numb
     );
   });
 
-const explain = (error: Error): string =>
-  error instanceof OperatorError || error instanceof MigrationError
-    ? error.message
-    : `The service cannot start: ${error.message}`;
-
 /** npm and the terminal can both forward one Ctrl-C: two signals within this time count as one. */
 const SAME_SIGNAL_MS = 500;
 
@@ -209,6 +198,9 @@ try {
 } catch (error) {
   // A signal during the start stops the embedded PostgreSQL, so that the start fails.
   if (!isServing && signalledAt !== undefined) await endAtOnce(0);
-  process.stderr.write(`${explain(error as Error)}\n`);
+  const { message } = error as Error;
+  process.stderr.write(
+    error instanceof OperatorError ? `${message}\n` : `The service cannot start: ${message}\n`,
+  );
   await close(1);
 }

@@ -68,8 +68,7 @@ const SCRIPT = `
     load: (url, context, next) => {
       if (!url.startsWith('stub:')) return next(url, context);
       const functions = stubs[url.slice(5)].map((name) => 'export const ' + name + ' = (...args) => call("' + name + '", args);');
-      const source = functions.join('\\n') + 'export class MigrationError extends Error {}';
-      return { format: 'module', source, shortCircuit: true };
+      return { format: 'module', source: functions.join('\\n'), shortCircuit: true };
     },
   });
   // Nothing else keeps the process running.

@@ -3,13 +3,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Config, OperatorError, readConfig } from '../config.ts';
 import { ApiError } from '../contract/errors.ts';
-import {
-  type Database,
-  joinEmbeddedPostgres,
-  MigrationError,
-  migrateDatabase,
-  openDatabase,
-} from '../db/index.ts';
+import { type Database, joinEmbeddedPostgres, migrateDatabase, openDatabase } from '../db/index.ts';
 
 /**
  * Migrates the service's database, and runs a command on it. The service may be running. Prints an error in one line.
@@ -35,7 +29,8 @@ export async function runCommand<Options>(
     const { message, code } = error as NodeJS.ErrnoException;
     const isExpected =
       String(code).startsWith('ERR_PARSE_ARGS') ||
-      [OperatorError, ApiError, MigrationError].some((type) => error instanceof type);
+      error instanceof OperatorError ||
+      error instanceof ApiError;
     console.error(isExpected ? message : `The command failed: ${message}`);
     process.exitCode = 1;
   }

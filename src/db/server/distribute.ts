@@ -16,7 +16,7 @@ const SETTINGS = '-c citus.multi_shard_modify_mode=sequential -c citus.enable_un
  * Applies pending migrations, and distributes tables over the workers of a Citus cluster, by organization.
  * @param url the coordinator, not a pooler, as a superuser or the owner of the tables
  * @returns the tables that were not distributed before
- * @throws MigrationError; Error, whose message says what the cluster lacks
+ * @throws OperatorError; Error, whose message says what the cluster lacks
  */
 export async function distributeDatabase(url: string): Promise<string[]> {
   const urlOfCluster = `${url}${url.includes('?') ? '&' : '?'}options=${encodeURIComponent(SETTINGS)}`;

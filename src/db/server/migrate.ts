@@ -3,6 +3,7 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
+import { OperatorError } from '../../config.ts';
 import { isLockTimeout, sqlState } from '../pool/errors.ts';
 
 const FOLDER = fileURLToPath(new URL('../../../migrations/', import.meta.url));
@@ -18,15 +19,12 @@ const MIGRATION_LOCK = 7_210_455_317;
 const LOCK_TIMEOUT_MS = 1_000;
 const LOCK_ATTEMPTS = 60;
 
-/** The message is one line that says what to do. */
-export class MigrationError extends Error {}
-
 /**
  * Applies pending migrations, all in one transaction. Of several instances, one migrates and the others wait. If none is
  * pending, the role needs no rights to the schema.
  * @param url not of a transaction pooler, which breaks session locks
  * @param variable has the URL
- * @throws MigrationError
+ * @throws OperatorError
  */
 export async function migrateDatabase(
   url: string,
@@ -51,8 +49,8 @@ export async function migrateDatabase(
     // Another instance may have migrated meanwhile.
     if (await isPending(client, migrationsFolder)) await apply(client, migrationsFolder);
   } catch (cause) {
-    if (cause instanceof MigrationError) throw cause;
-    throw new MigrationError(`The database at ${variable} cannot be used: ${reasonOf(cause as Error)}.`, {
+    if (cause instanceof OperatorError) throw cause;
+    throw new OperatorError(`The database at ${variable} cannot be used: ${reasonOf(cause as Error)}.`, {
       cause,
     });
   } finally {
@@ -73,9 +71,9 @@ async function checkServer(client: pg.Client): Promise<void> {
     `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding`,
   );
   const [{ version, encoding } = { version: 0, encoding: '' }] = rows;
-  if (version < 150_000) throw new MigrationError('The database must be PostgreSQL 15 or later.');
+  if (version < 150_000) throw new OperatorError('The database must be PostgreSQL 15 or later.');
   if (encoding !== 'UTF8')
-    throw new MigrationError(`The database must have the encoding UTF8, not ${encoding}.`);
+    throw new OperatorError(`The database must have the encoding UTF8, not ${encoding}.`);
 }
 
 /** Migrations newer than this version's are allowed: an old instance works beside a new one. */
@@ -91,7 +89,7 @@ async function isPending(client: pg.Client, migrationsFolder: string): Promise<b
   const latest = Math.max(...applied.keys());
   const own = readMigrationFiles({ migrationsFolder });
   if (own.some(({ folderMillis, hash }) => folderMillis <= latest && applied.get(folderMillis) !== hash))
-    throw new MigrationError(
+    throw new OperatorError(
       'The database was made by other migrations than this version has. Nothing was changed: use an empty database, or the version that made this one.',
     );
   return own.some(({ folderMillis }) => folderMillis > latest);
@@ -106,7 +104,7 @@ async function apply(client: pg.Client, migrationsFolder: string): Promise<void>
       // Drizzle's own message has the whole statement.
       const { cause = error } = error as Error;
       if (isLockTimeout(cause) && attempt < LOCK_ATTEMPTS) continue;
-      throw new MigrationError(
+      throw new OperatorError(
         `The migrations were not applied. PostgreSQL says: ${(cause as Error).message} (${sqlState(cause)}). Nothing was changed: ${advice(cause)}`,
         { cause },
       );
