@@ -81,9 +81,9 @@ const kind = (table: string, query: ZodObject, record: ZodObject, sources: Recor
 });
 type Kind = ReturnType<typeof kind>;
 
-const { Conversation, ConversationRecord, ConversationFilters } = chats;
-const conversations = kind('conversations', ConversationFilters, Conversation, { customerName });
-const inbox = kind('conversations', ConversationFilters, ConversationRecord, { customerName, lastMessage });
+const { Conversation, ConversationRecord, ConversationListQuery } = chats;
+const conversations = kind('conversations', ConversationListQuery, Conversation, { customerName });
+const inbox = kind('conversations', ConversationListQuery, ConversationRecord, { customerName, lastMessage });
 const quotes = kind('quotes', QuoteListQuery, Quote, { customerName });
 const opportunities = kind('opportunities', OpportunityListQuery, Opportunity, {
   customerName,

@@ -25,9 +25,9 @@ import {
 } from '../db/index.ts';
 import {
   Conversation,
-  ConversationFilters,
+  ConversationListQuery,
   ConversationRecord,
-  ConversationRecordFilters,
+  ConversationRecordListQuery,
 } from './schema.ts';
 
 /** The current name, even if the customer is archived. */
@@ -78,7 +78,7 @@ const ofCustomer = (customer: Placeholder | SQL): SQL => sql`${conversations.cha
 
 /** Lists show the newest thread of each chain. The filters for a person, a contact or a text look into every thread. */
 const conversationLists = {
-  query: ConversationFilters,
+  query: ConversationListQuery,
   order: newestFirst(conversations, conversations.lastMessageAt),
   filters: {
     ...recordFilters(newestThreads),
@@ -111,6 +111,6 @@ export const listConversations = defineList('conversations.list', conversationVi
 
 export const listConversationRecords = defineList('conversations.list_records', conversationRecordView, {
   ...conversationLists,
-  query: ConversationRecordFilters,
+  query: ConversationRecordListQuery,
   filters: { ...conversationLists.filters, controlledBy: equals(conversations.controlledBy) },
 });

@@ -25,7 +25,7 @@ export const Conversation = f.object('Conversation', {
   createdAt: f.createdAt(),
 });
 
-export const ConversationFilters = z.object({
+const filters = z.object({
   ...f.changeQuery(),
   activityState: f.textFilter('Conversations in exactly this state.', 255),
   channel: f.textFilter('Conversations on exactly this channel.', 255).meta({ examples: ['whatsapp'] }),
@@ -34,7 +34,7 @@ export const ConversationFilters = z.object({
   query: f.textFilter('Text in the contact name or the channel identifier, ignoring case and accents.'),
 });
 
-export const ConversationListQuery = withContactType(ConversationFilters);
+export const ConversationListQuery = withContactType(filters);
 
 export const ConversationMessage = f.object('ConversationMessage', {
   id: f.recordId(),
@@ -110,11 +110,11 @@ export const ConversationRecord = Conversation.extend({
 }).meta({ id: 'ConversationRecord' });
 export type ConversationRecord = z.infer<typeof ConversationRecord>;
 
-export const ConversationRecordFilters = ConversationFilters.extend({
-  controlledBy: f.textFilter('Conversations that exactly this agent or team member handles.', 255),
-});
-
-export const ConversationRecordListQuery = withContactType(ConversationRecordFilters);
+export const ConversationRecordListQuery = withContactType(
+  filters.extend({
+    controlledBy: f.textFilter('Conversations that exactly this agent or team member handles.', 255),
+  }),
+);
 
 export const ConversationPut = f
   .objectLike(Conversation.shape, {

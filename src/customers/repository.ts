@@ -52,9 +52,9 @@ import {
   type ArchivedCustomer,
   Customer,
   type CustomerCreate,
-  CustomerFilters,
+  CustomerListQuery,
   CustomerRecord,
-  CustomerRecordFilters,
+  CustomerRecordListQuery,
   CustomerUpdate,
 } from './schema.ts';
 
@@ -112,7 +112,7 @@ const withMergedHint =
     });
 
 const lists = {
-  query: CustomerFilters,
+  query: CustomerListQuery,
   order: newestFirst(customers, customers.updatedAt),
   filters: {
     ...changeFilters(activeCustomers),
@@ -198,7 +198,7 @@ export const archiveCustomer = withMergedHint(
 
 const listRecords = defineList('customers.list_records', recordView, {
   ...lists,
-  query: CustomerRecordFilters,
+  query: CustomerRecordListQuery,
   filters: {
     ...lists.filters,
     // Archived customers have no rows of contact keys.

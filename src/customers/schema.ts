@@ -162,14 +162,14 @@ export const withContactType = <Shape extends z.ZodRawShape>(filters: z.ZodObjec
         f.addIssue(payload, 'can be used only together with contact', ['contactType']);
     });
 
-export const CustomerFilters = z.object({
-  ...f.changeQuery(),
-  contact: contactFilter('The customer that has exactly this contact'),
-  query: f.textFilter('Text in the name, the summary or any contact, ignoring case and accents.'),
-  tag: f.textFilter('Customers that have exactly this tag.'),
-});
-
-export const CustomerListQuery = withContactType(CustomerFilters);
+export const CustomerListQuery = withContactType(
+  z.object({
+    ...f.changeQuery(),
+    contact: contactFilter('The customer that has exactly this contact'),
+    query: f.textFilter('Text in the name, the summary or any contact, ignoring case and accents.'),
+    tag: f.textFilter('Customers that have exactly this tag.'),
+  }),
+);
 
 export const CustomerParams = z.object({ customerId: f.pathId('Id of the customer.') });
 
@@ -182,11 +182,7 @@ export const CustomerRecord = Customer.extend({
 }).meta({ id: 'CustomerRecord' });
 export type CustomerRecord = z.infer<typeof CustomerRecord>;
 
-const mergedInto = f.textFilter('With `archived=true`: the customers that were merged into this one.');
-
-export const CustomerRecordFilters = CustomerFilters.extend({ mergedInto });
-
 export const CustomerRecordListQuery = CustomerListQuery.safeExtend({
-  mergedInto,
+  mergedInto: f.textFilter('With `archived=true`: the customers that were merged into this one.'),
   archived: f.archivedFilter(),
 });

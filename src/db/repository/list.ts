@@ -21,7 +21,10 @@ export const newestFirst = ({ id }: TenantTable, column: PgColumn): SQL =>
 
 export const oldestFirst = ({ id }: TenantTable, column: PgColumn): SQL => sql`${column}, ${id}`;
 
-type Parameter<Query extends z.ZodObject> = Exclude<keyof z.infer<Query>, 'limit' | 'offset' | 'archived'>;
+/** Of these, none selects records by itself: `contactType` belongs to `contact`. */
+type NoFilter = 'limit' | 'offset' | 'archived' | 'contactType';
+
+type Parameter<Query extends z.ZodObject> = Exclude<keyof z.infer<Query>, NoFilter>;
 
 export type ListOptions<Query extends z.ZodObject> = {
   query: Query;
