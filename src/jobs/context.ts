@@ -11,20 +11,20 @@ export type JobContext = {
 };
 
 /**
- * Repeats the work until a batch is not full, or the run is to end.
+ * Repeats the work, which returns how many records it removed, until a batch is not full, or the run is to end.
  * @returns how many records were removed
  */
 export async function inBatches(
   { batchSize, signal }: JobContext,
   size: number,
-  work: (limit: number) => Promise<{ found: number; removed: number }>,
+  work: (limit: number) => Promise<number>,
 ): Promise<number> {
   const limit = batchSize ?? size;
   let total = 0;
   for (let isFull = true; isFull && !signal?.aborted; ) {
-    const { found, removed } = await work(limit);
+    const removed = await work(limit);
     total += removed;
-    isFull = found >= limit;
+    isFull = removed >= limit;
   }
   return total;
 }

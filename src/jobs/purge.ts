@@ -7,7 +7,7 @@ export const purgeProducts = async (context: JobContext) => ({
     const purged = await purgeCatalogProducts(context.db, limit);
     for (const { organizationId, id } of purged)
       context.logger.info({ organizationId, productId: id }, 'purged a product');
-    return { found: purged.length, removed: purged.length };
+    return purged.length;
   }),
 });
 

@@ -98,16 +98,13 @@ const sweepStatement = prepared(
       .returning(columns({ recordId: idempotencyKeys.recordId })),
 );
 
-/**
- * Removes at most `limit` expired keys, oldest first.
- * @returns how many expired keys were found, and how many were removed: a key that was reused meanwhile stays
- */
-export async function sweepKeys(db: Queries, limit: number): Promise<{ found: number; removed: number }> {
+/** Removes at most `limit` expired keys, oldest first, and returns their number. A key that was reused meanwhile stays. */
+export async function sweepKeys(db: Queries, limit: number): Promise<number> {
   const due = await db.read(dueStatement, { limit });
   let removed = 0;
   for (const [organizationId, rows] of Map.groupBy(due, (row) => row.organizationId)) {
     const fingerprints = rows.map(({ fingerprint }) => fingerprint);
     removed += (await db.write(sweepStatement, { organizationId, fingerprints })).length;
   }
-  return { found: due.length, removed };
+  return removed;
 }
