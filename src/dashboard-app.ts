@@ -62,9 +62,7 @@ export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeo
   token: string | undefined;
   storage: FileStorage;
   links: FileLinks;
-  health?: Pick<HealthOptions, 'ready'> & { metrics: Metrics };
-  /** Aborted when the shutdown begins. */
-  draining?: AbortSignal | undefined;
+  health?: HealthOptions & { metrics: Metrics };
   /** Generates the document from the routes, in place of the committed one. */
   describe?: typeof describeApi;
 };
@@ -73,7 +71,7 @@ export type DashboardOptions = Omit<HttpServerOptions, 'metrics' | 'requestTimeo
 const UPLOAD_TIMEOUT_MS = 60_000;
 
 export async function buildDashboardApp(options: DashboardOptions) {
-  const { db, token, storage, links, health, draining, describe } = options;
+  const { db, token, storage, links, health, describe } = options;
   const app = createHttpServer({ ...options, metrics: health?.metrics, requestTimeout: UPLOAD_TIMEOUT_MS });
   linkPages(app);
   const build = describe?.(app, DASHBOARD_API) ?? committed('dashboard.json');
@@ -109,7 +107,7 @@ export async function buildDashboardApp(options: DashboardOptions) {
     },
     { prefix: '/dashboard/v1' },
   );
-  if (health) app.register(healthRoutes, { ...health, draining });
+  if (health) app.register(healthRoutes, health);
   await app.ready();
   return app;
 }

@@ -112,8 +112,7 @@ async function start(config: Config): Promise<void> {
     ...shared,
     token,
     storage,
-    health: { ready: () => checkDatabase(url).then(compareClocks), metrics },
-    draining: draining.signal,
+    health: { ready: () => checkDatabase(url).then(compareClocks), metrics, draining: draining.signal },
   });
   servers.push(dashboardApp);
   const dashboard = await listenAt(dashboardApp, 'DASHBOARD_', config.DASHBOARD_HOST, config.DASHBOARD_PORT);

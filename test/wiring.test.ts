@@ -125,7 +125,7 @@ test('each variable, and each part of the service, reaches the parts that it is 
     ],
     buildDashboardApp: [
       {
-        ...{ db, logger, health: { metrics }, draining: {} },
+        ...{ db, logger, health: { metrics, draining: {} } },
         token: DASHBOARD_TOKEN,
         storage: 'the storage',
         links: 'the links',

@@ -6,7 +6,7 @@ export type HealthOptions = {
   ready: () => Promise<unknown>;
   metrics: { text: () => Promise<string>; contentType: string };
   /** Aborted when the service begins to drain: `/readyz` then fails, while requests are still served. */
-  draining?: AbortSignal | undefined;
+  draining?: AbortSignal;
 };
 
 const UNAVAILABLE = serviceUnavailable();
