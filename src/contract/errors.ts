@@ -172,9 +172,7 @@ const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 /** Codes of a record that is not found by its id. */
-export type NotFoundCode = {
-  [Code in ErrorCode]: (typeof ERRORS)[Code] extends ReturnType<typeof notFound> ? Code : never;
-}[ErrorCode];
+export type NotFoundCode = Exclude<Extract<ErrorCode, `${string}_NOT_FOUND`>, 'ROUTE_NOT_FOUND'>;
 
 export const notArchivedCode = (code: NotFoundCode) =>
   code.replace(/_NOT_FOUND$/, '_NOT_ARCHIVED') as Extract<ErrorCode, `${string}_NOT_ARCHIVED`>;

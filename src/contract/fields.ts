@@ -4,7 +4,7 @@ import { codePoints, textRule } from '../../rules/text.ts';
 export function addIssue(
   { issues, value }: z.core.ParsePayload,
   message: string,
-  path: (string | number)[] = [],
+  path: (string | number)[],
 ): void {
   issues.push({ code: 'custom', message, path, input: value, continue: true });
 }
@@ -244,10 +244,7 @@ const list = () =>
 /** Strict: a client that mirrors a list would take an empty page for records that are gone. */
 const ids = () =>
   list()
-    .refine(
-      (sent) => sent === '' || sent.split(',').every((id) => IS_ID.test(id)),
-      'must be ids, separated by commas',
-    )
+    .refine((sent) => sent.split(',').every((id) => IS_ID.test(id)), 'must be ids, separated by commas')
     .optional()
     .describe(`Up to ${MAX_IDS} ids, separated by commas.`);
 

@@ -6,7 +6,6 @@ import * as f from '../contract/fields.ts';
 /** The limits of a customer. A merge checks them too. */
 export const CUSTOMER_BOUNDS = { contacts: 50, tags: 100, summary: 50_000 };
 
-const language = () => z.enum(['es', 'pt', 'en']);
 const identifierType = () => z.enum(IDENTIFIER_TYPES);
 
 export const CustomerContact = f.object('CustomerContact', {
@@ -103,7 +102,7 @@ const details = {
   lastName: f.name().nullish(),
   city: f.name().nullish(),
   country: f.name().nullish(),
-  preferredLanguage: language().nullish(),
+  preferredLanguage: z.enum(['es', 'pt', 'en']).nullish(),
   summary: f.text({ max: CUSTOMER_BOUNDS.summary }).nullish(),
 };
 

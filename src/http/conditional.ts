@@ -43,9 +43,6 @@ export function sendConditionally(app: FastifyInstance): void {
   });
 }
 
-const noMatch = (ifMatch: string): ApiError =>
-  new ApiError('PRECONDITION_FAILED', ifMatch.includes('"') ? 'changed' : 'noTag');
-
 type Work<Body, Result> = (scope: OrganizationScope, id: string, body: Body) => Promise<Result>;
 
 /**
@@ -62,7 +59,7 @@ export function ifMatch<Body, Result>(
 ): Promise<Result> {
   const checked = async (within: OrganizationScope): Promise<Result> => {
     if (named !== undefined && !namesTag(named, entityTag(await lock(within, id, body))))
-      throw noMatch(named);
+      throw new ApiError('PRECONDITION_FAILED', named.includes('"') ? 'changed' : 'noTag');
     return work(within, id, body);
   };
   return needsTransaction ? scope.transaction(checked) : checked(scope);
