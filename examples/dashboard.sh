@@ -10,8 +10,8 @@ FOLDER=$(mktemp -d)
 trap 'rm -rf "$FOLDER"' EXIT
 
 step() { printf '\n== %s\n' "$1"; }
-dashboard() { curl -s -H "Authorization: Bearer $DASHBOARD_TOKEN" -H 'Content-Type: application/json' "$@" && echo; }
-v1() { curl -s -H "x-api-key: $KEY" -H 'Content-Type: application/json' "$@" && echo; }
+dashboard() { curl -sS -H "Authorization: Bearer $DASHBOARD_TOKEN" -H 'Content-Type: application/json' "$@" && echo; }
+v1() { curl -sS -H "x-api-key: $KEY" -H 'Content-Type: application/json' "$@" && echo; }
 crm() { CRM_API_KEY=$OFFICE npm run --silent --prefix "$(dirname "$0")/.." crm -- "$@" 2>&1; }
 tool() {
   v1 "${CRM_URL%/}/mcp" -d '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "'"$1"'", "arguments": '"$2"'}}' |
@@ -64,7 +64,7 @@ QUOTE=$(uuid)
 TOKEN=$(dashboard -X PUT "$ORG/quotes/$QUOTE" -d '{
   "opportunityId": "'"$OPPORTUNITY"'", "title": "Patagonia Norte", "status": "published", "price": 1450, "currency": "USD"
 }' | field token)
-curl -s -H "Authorization: Bearer $DASHBOARD_TOKEN" -F kind=itinerary \
+curl -sS -H "Authorization: Bearer $DASHBOARD_TOKEN" -F kind=itinerary \
   -F 'file=@-;filename=itinerary.txt;type=text/plain' "$ORG/quotes/$QUOTE/attachments" <<<'Día 1: Bariloche'
 dashboard "$ORG/quotes?token=$TOKEN" | field 'data[0].id'
 dashboard -X POST "$ORG/quotes/$QUOTE/opens"
