@@ -14,6 +14,7 @@ import {
   FIXED,
   type Json,
   keyIs,
+  type MessageTable,
   NO_ID,
   type OrganizationScope,
   ofOrganization,
@@ -80,7 +81,7 @@ const lockChainStatement = prepared('conversations.lock_chain', ($: Params<Recor
   return qb
     .select({})
     .from(conversations)
-    .where(keyIs(conversations, { organizationId: $.organizationId, id: chainId }))
+    .where(keyIs(conversations, { id: chainId }))
     .for('no key update');
 });
 
@@ -121,12 +122,9 @@ export async function lockToPutConversation(
   return getConversation(scope, id);
 }
 
-const latestIn = (
-  store: typeof whatsappMessages | typeof channelMessages,
-  $: Params<{ organizationId: string }>,
-): SQL => sql`(
+const latestIn = (store: MessageTable): SQL => sql`(
   select max(${store.createdAt}) from ${store}
-  where ${ofOrganization(store, $)} and ${store.conversationId} = ${id})`;
+  where ${ofOrganization(store)} and ${store.conversationId} = ${id})`;
 
 /** The timestamp of the chain's latest message is now that of the next thread. */
 const continueStatement = prepared(
@@ -136,7 +134,7 @@ const continueStatement = prepared(
       .update(conversations)
       .set({
         continuedBy: sql`${$.continuedBy}`,
-        lastMessageAt: sql`greatest(${latestIn(whatsappMessages, $)}, ${latestIn(channelMessages, $)})`,
+        lastMessageAt: sql`greatest(${latestIn(whatsappMessages)}, ${latestIn(channelMessages)})`,
       })
       .where(keyIs(conversations, $)),
 );

@@ -11,6 +11,7 @@ import {
   type Json,
   jsonRow,
   keyIs,
+  type MessageTable,
   type OrganizationScope,
   ofOrganization,
   type Params,
@@ -36,7 +37,6 @@ import {
 
 /** Messages have two stores; the channel of the conversation decides which one. */
 
-export type MessageTable = typeof whatsappMessages | typeof channelMessages;
 type MessageKey = RecordKey & { conversationId: string };
 
 /** `delivery`: the columns for what the provider reports. */
@@ -202,10 +202,7 @@ type Reported = { organizationId: string; providerMessageId: string };
 type Report = Reported & { status: string; statusAt: string | null };
 
 const isReported = ($: Params<Reported>) =>
-  and(
-    ofOrganization(whatsappMessages, $),
-    sql`${whatsappMessages.providerMessageId} = ${$.providerMessageId}`,
-  );
+  and(ofOrganization(whatsappMessages), sql`${whatsappMessages.providerMessageId} = ${$.providerMessageId}`);
 
 /** The messages with this provider id, locked in the order of an import. */
 const reported = ($: Params<Reported>): SQL => sql`
@@ -222,9 +219,9 @@ const { conversationId, deliveryStatus, deliveryStatusAt, deliveryAssumedAt } = 
 /** The first threads of the chains with these messages, before the messages: an import locks them so. */
 const lockReportedStatement = prepared('conversations.lock_reported', ($: Params<Reported>) => {
   const { chainId, id } = conversations;
-  const chains = sql`array(select ${chainId} from ${conversations} where ${ofOrganization(conversations, $)} and ${id} = any(array(
+  const chains = sql`array(select ${chainId} from ${conversations} where ${ofOrganization(conversations)} and ${id} = any(array(
     select ${whatsappMessages.conversationId} from ${whatsappMessages} where ${isReported($)})))`;
-  return rowsInOrder(conversations, and(ofOrganization(conversations, $), sql`${id} = any(${chains})`)).for(
+  return rowsInOrder(conversations, and(ofOrganization(conversations), sql`${id} = any(${chains})`)).for(
     'no key update',
   );
 });
@@ -237,14 +234,14 @@ const reportStatement = prepared(
     changed as (update ${whatsappMessages} set delivery_status = ${$.status}, delivery_status_at = coalesce(${$.statusAt}::timestamptz, reported_at),
       delivery_assumed_at = case when ${$.statusAt}::timestamptz is null then reported_at end
     from reported
-    where ${ofOrganization(whatsappMessages, $)} and ${conversationId} = reported.conversation_id
+    where ${ofOrganization(whatsappMessages)} and ${conversationId} = reported.conversation_id
       and ${whatsappMessages.id} = reported.id
       and (${deliveryStatus} is null or row(
         case when ${deliveryStatusAt} is distinct from ${deliveryAssumedAt} then ${deliveryStatusAt} else '-infinity' end,
         ${rank(deliveryStatus)}) < row(coalesce(${$.statusAt}::timestamptz(3), '-infinity'), ${rank(sql`${$.status}::text`)}))
       returning ${conversationId})
     update ${conversations} set updated_at = ${TOUCHED} from changed
-    where ${ofOrganization(conversations, $)} and ${conversations.id} = changed.conversation_id`,
+    where ${ofOrganization(conversations)} and ${conversations.id} = changed.conversation_id`,
 );
 
 const reportedStatement = prepared(

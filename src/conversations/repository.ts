@@ -13,6 +13,7 @@ import {
   defineList,
   equals,
   isoTime,
+  type MessageTable,
   named,
   newestFirst,
   newestThreads,
@@ -40,11 +41,7 @@ const thread = alias(conversations, 'thread');
 type Threads = typeof conversations | typeof thread;
 
 /** The newest message of a thread in one store, by the index of the transcript. */
-const newestIn = (
-  store: typeof whatsappMessages | typeof channelMessages,
-  of: Threads,
-  isHere = sql`true`,
-) => sql`(
+const newestIn = (store: MessageTable, of: Threads, isHere = sql`true`) => sql`(
   select ${store.content}, ${store.direction}, ${store.messageType}, ${store.createdAt}, ${store.arrival} from ${store}
   where ${isHere} and ${ofOrganization(store)} and ${store.conversationId} = ${of.id}
   order by ${store.createdAt} desc nulls last, ${store.arrival} desc nulls last limit 1)`;

@@ -8,6 +8,7 @@ import {
   jsonOf,
   jsonRow,
   keyIs,
+  type MessageTable,
   type OrganizationScope,
   ofOrganization,
   type Params,
@@ -16,7 +17,7 @@ import {
   recordNotFound,
   threads,
 } from '../db/index.ts';
-import { type MessageTable, stores } from './messages.repository.ts';
+import { stores } from './messages.repository.ts';
 import type {
   ConversationMessage,
   ConversationMessageRecord,
@@ -57,7 +58,7 @@ export const fromStores = (fields: object, choose: (table: MessageTable) => SQL)
 
 const chainOf = ($: Params<RecordKey>): SQL => sql`
   select ${conversations.id}, ${conversations.messageCount} from ${conversations}
-  where ${ofOrganization(conversations, $)} and ${conversations.chainId} = (
+  where ${ofOrganization(conversations)} and ${conversations.chainId} = (
     select ${conversations.chainId} from ${conversations} where ${keyIs(conversations, $)})`;
 
 type TranscriptValues = RecordKey & Position & { limit: number };

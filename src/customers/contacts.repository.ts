@@ -111,7 +111,7 @@ const ownersStatement = prepared(
     select place, ${customerContactKeys.customerId} as "customerId"
     from ${customerContactKeys} join ${sentContacts($)}
       on ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
-    where ${ofOrganization(customerContactKeys, $)} and ${customerContactKeys.customerId} <> ${$.id}
+    where ${ofOrganization(customerContactKeys)} and ${customerContactKeys.customerId} <> ${$.id}
     order by place`,
 );
 
@@ -138,9 +138,9 @@ const lockThreadsStatement = prepared(
   ($: Params<ContactKeys & { organizationId: string }>) => {
     const unlinked = sql`(select ${conversations.id} from ${conversations} join ${sentContacts($)}
         on ${conversations.contactKey} = sent.key and ${conversations.channel} = sent.type
-      where ${ofOrganization(conversations, $)} and ${conversations.customerId} is null)`;
+      where ${ofOrganization(conversations)} and ${conversations.customerId} is null)`;
     const isUnlinked = sql`${conversations.id} = any(array${unlinked})`;
-    return rowsInOrder(conversations, and(ofOrganization(conversations, $), isUnlinked)).for('no key update');
+    return rowsInOrder(conversations, and(ofOrganization(conversations), isUnlinked)).for('no key update');
   },
 );
 

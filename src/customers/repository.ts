@@ -92,7 +92,7 @@ const mergedStatement = prepared('customers.merged_into', ($: Params<RecordKey>)
   qb
     .select(columns({ mergedInto: survivor.id, isActive: sql<boolean>`${survivor.archivedAt} is null` }))
     .from(customers)
-    .innerJoin(survivor, keyIs(survivor, { organizationId: $.organizationId, id: customers.mergedInto }))
+    .innerJoin(survivor, keyIs(survivor, { id: customers.mergedInto }))
     .where(keyIs(customers, $)),
 );
 

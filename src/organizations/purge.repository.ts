@@ -75,7 +75,7 @@ const deletions = tables.map((table) => ({
     `organizations.purge_${getTableName(table)}`,
     ($: Params<{ organizationId: string; limit: number }>) => {
       const key = sql.join(getTableConfig(table).primaryKeys[0]?.columns ?? [], sql`, `);
-      const isOwned = ofOrganization(table, $);
+      const isOwned = ofOrganization(table);
       const isFree = table === conversations ? sql`not ${isContinued}` : undefined;
       const keys = sql`select ${key} from ${table} where ${and(isOwned, isFree)} limit ${$.limit}`;
       return qb

@@ -15,6 +15,7 @@ import {
   isFirstThread,
   keyIn,
   LostRace,
+  type MessageTable,
   newestThreads,
   type OrganizationScope,
   ofOrganization,
@@ -96,7 +97,7 @@ const lockCustomers = unprepared('customers.lock_records', ($: Params<Ids>) =>
 );
 
 /** A provider's id of a message identifies the person at the provider. Whoever writes a message has locked its chain before. */
-function messagesIn(table: typeof whatsappMessages | typeof channelMessages, ...personal: PgColumn[]) {
+function messagesIn(table: MessageTable, ...personal: PgColumn[]) {
   const texts = [table.senderName, ...personal];
   const list = (each: (column: PgColumn) => SQL, separator: SQL) => sql.join(texts.map(each), separator);
   return unprepared(
@@ -104,7 +105,7 @@ function messagesIn(table: typeof whatsappMessages | typeof channelMessages, ...
     ($: Params<Ids>) => sql<{ id: string; count: number }>`
       with erased as (
         update ${table as PgTable} set content = '', ${list(({ name }) => sql`${sql.identifier(name)} = null`, sql`, `)}
-        where ${ofOrganization(table, $)} and ${isAnyOf(table.conversationId, $.ids)}
+        where ${ofOrganization(table)} and ${isAnyOf(table.conversationId, $.ids)}
           and (${table.content} <> '' or ${list((column) => sql`${column} is not null`, sql` or `)})
         returning ${table.conversationId})
       select conversation_id as id, count(*)::int as count from erased group by conversation_id`,
@@ -155,11 +156,11 @@ const eraseAttachments = unprepared('customers.erase_attachments', ($: Params<Pe
   return sql<{ id: string }>`
     with erased as (
       delete from ${quoteAttachments}
-      where ${ofOrganization(quoteAttachments, $)} and ${quoteAttachments.quoteId} = any(array${ofQuotes})
+      where ${ofOrganization(quoteAttachments)} and ${quoteAttachments.quoteId} = any(array${ofQuotes})
       returning ${quoteAttachments.id}, ${quoteAttachments.quoteId}),
     touched as (
       update ${quotes} set updated_at = ${TOUCHED}
-      where ${ofOrganization(quotes, $)} and ${quotes.id} in (select quote_id from erased))
+      where ${ofOrganization(quotes)} and ${quotes.id} in (select quote_id from erased))
     select id from erased`;
 });
 
@@ -186,10 +187,10 @@ const done = alias(erasures, 'done');
 
 const savedErasure = unprepared('customers.erasure', ($: Params<RecordKey>) => {
   const sameContacts = sql`array(select other from unnest(${erasures.sameContacts}) as other
-    where not exists (select from ${erasures} as ${done} where ${ofOrganization(done, $)}
+    where not exists (select from ${erasures} as ${done} where ${ofOrganization(done)}
       and ${done.customerId} = other) order by other)`;
   const { customerId: id, erasedAt, erased } = erasures;
-  const isOfCustomer = and(ofOrganization(erasures, $), eq(id, $.id));
+  const isOfCustomer = and(ofOrganization(erasures), eq(id, $.id));
   return selectJson<ErasedCustomer>({ id, erasedAt, erased, sameContacts }, erasures, isOfCustomer);
 });
 

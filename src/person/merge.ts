@@ -45,9 +45,9 @@ type Merge = { organizationId: string; id: string; from: string };
 
 /** What belongs to `from`; quotes follow their opportunity. */
 const threadsOfFrom = ($: Params<Merge>) =>
-  and(ofOrganization(conversations, $), eq(conversations.customerId, $.from));
+  and(ofOrganization(conversations), eq(conversations.customerId, $.from));
 const opportunitiesOfFrom = ($: Params<Merge>) =>
-  and(ofOrganization(opportunities, $), eq(opportunities.customerId, $.from));
+  and(ofOrganization(opportunities), eq(opportunities.customerId, $.from));
 
 const lockThreads = unprepared('customers.lock_merged_conversations', ($: Params<Merge>) =>
   rowsInOrder(conversations, threadsOfFrom($), isFirstThread).for('no key update'),
@@ -59,7 +59,7 @@ const lockOpportunities = unprepared('customers.lock_merged_opportunities', ($: 
 /** Whoever names one of the customers waits: see the trigger `follow_merge`. */
 const lockCustomers = unprepared('customers.lock_merged', ($: Params<Merge>) => {
   const isOne = or(sql`${customers.id} in (${$.id}, ${$.from})`, eq(customers.mergedInto, $.from));
-  return rowsInOrder(customers, and(ofOrganization(customers, $), isOne)).for('update');
+  return rowsInOrder(customers, and(ofOrganization(customers), isOne)).for('update');
 });
 
 const stateOfFrom = unprepared('customers.merge_from', ($: Params<Merge>) =>
@@ -71,7 +71,7 @@ const stateOfFrom = unprepared('customers.merge_from', ($: Params<Merge>) =>
       }),
     )
     .from(customers)
-    .where(keyIs(customers, { organizationId: $.organizationId, id: $.from })),
+    .where(keyIs(customers, { id: $.from })),
 );
 
 /** Includes customers merged into it earlier: `merged_into` always names the active customer. */
@@ -80,7 +80,7 @@ const archiveFrom = unprepared('customers.archive_merged', ($: Params<Merge>) =>
   return qb
     .update(customers)
     .set({ archivedAt: sql`least(${archivedAt}, now())`, mergedInto: sql`${$.id}` })
-    .where(and(ofOrganization(customers, $), or(eq(id, $.from), eq(mergedInto, $.from))));
+    .where(and(ofOrganization(customers), or(eq(id, $.from), eq(mergedInto, $.from))));
 });
 
 const other = alias(customers, 'other');
@@ -109,7 +109,7 @@ const mergeFields = unprepared(
   ($: Params<Merge>): SQL<typeof CUSTOMER_BOUNDS> => sql`
     update ${customers} set (${columnList(customerColumns)}) = (
       select ${sql.join(merged, sql`, `)} from ${customers} as ${other}
-      where ${ofOrganization(other, $)} and ${other.id} = ${$.from})
+      where ${ofOrganization(other)} and ${other.id} = ${$.from})
     where ${isVisible(activeCustomers, $)}
     returning cardinality(${customers.contactKeys}) as contacts, cardinality(${customers.tags}) as tags,
       coalesce(char_length(${customers.summary}), 0) as summary`,

@@ -48,7 +48,7 @@ const recordsStatement = unprepared('customers.of_person', ($: Params<RecordKey>
   return qb
     .select(columns({ id, contactKeys, mergedInto }))
     .from(customers)
-    .where(and(ofOrganization(customers, $), or(eq(id, finalOf($)), eq(mergedInto, finalOf($)))))
+    .where(and(ofOrganization(customers), or(eq(id, finalOf($)), eq(mergedInto, finalOf($)))))
     .orderBy(id);
 });
 
@@ -66,22 +66,22 @@ export async function findPerson(scope: OrganizationScope, id: string): Promise<
 }
 
 export const opportunitiesOf = ($: Params<Person>) =>
-  and(ofOrganization(opportunities, $), isAnyOf(opportunities.customerId, $.customers));
+  and(ofOrganization(opportunities), isAnyOf(opportunities.customerId, $.customers));
 
 export const quotesOf = ($: Params<Person>) =>
-  and(ofOrganization(quotes, $), isAnyOf(quotes.customerId, $.customers));
+  and(ofOrganization(quotes), isAnyOf(quotes.customerId, $.customers));
 
 /** Chains with a thread of the person, or with an unlinked thread whose contact nobody else has. */
 export const chainsOf = ($: Params<Person>): SQL => sql`
-  ${ofOrganization(conversations, $)} and ${conversations.chainId} = any(array(
+  ${ofOrganization(conversations)} and ${conversations.chainId} = any(array(
       select ${conversations.chainId} from ${conversations}
-      where ${ofOrganization(conversations, $)} and ${conversations.customerId} = any(${$.customers}::uuid[])
+      where ${ofOrganization(conversations)} and ${conversations.customerId} = any(${$.customers}::uuid[])
       union
       select ${conversations.chainId} from ${conversations} join ${sentContacts($)}
         on ${conversations.contactKey} = sent.key and ${conversations.channel} = sent.type
-      where ${ofOrganization(conversations, $)} and ${conversations.customerId} is null
+      where ${ofOrganization(conversations)} and ${conversations.customerId} is null
         and not exists (select from ${customerContactKeys}
-          where ${ofOrganization(customerContactKeys, $)}
+          where ${ofOrganization(customerContactKeys)}
             and ${customerContactKeys.customerId} <> all(${$.customers}::uuid[])
             and ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key)))`;
 
@@ -93,12 +93,12 @@ const sameContactsStatement = unprepared(
   'customers.same_contacts',
   ($: Params<Person>): SQL<{ id: string }> => sql`
     select coalesce(${customers.mergedInto}, ${customers.id}) as id from ${customers}
-    where ${ofOrganization(customers, $)} and ${customers.id} <> all(${$.customers}::uuid[])
+    where ${ofOrganization(customers)} and ${customers.id} <> all(${$.customers}::uuid[])
       and ${customers.archivedAt} is not null and ${customers.contactKeys} && ${$.contactKeys}::text[]
     union
     select ${customerContactKeys.customerId} from ${customerContactKeys} join ${sentContacts($)}
       on ${customerContactKeys.identifierType} = sent.type and ${customerContactKeys.contactKey} = sent.key
-    where ${ofOrganization(customerContactKeys, $)} and ${customerContactKeys.customerId} <> all(${$.customers}::uuid[])
+    where ${ofOrganization(customerContactKeys)} and ${customerContactKeys.customerId} <> all(${$.customers}::uuid[])
     order by id`,
 );
 

@@ -50,7 +50,7 @@ function defineAttachments(name: string, view: Resource) {
       const list = qb
         .select(stored)
         .from(quoteAttachments)
-        .where(and(ofOrganization(quoteAttachments, $), eq(quoteId, quotes.id)))
+        .where(and(ofOrganization(quoteAttachments), eq(quoteId, quotes.id)))
         .orderBy(quoteAttachments.createdAt, id)
         .as('attachment');
       const attachments = sql<
@@ -118,7 +118,7 @@ const orphanedStatement = prepared(
     select ${organizations.id} as "organizationId", file as "attachmentId"
     from ${organizations} cross join unnest(${$.ids}::uuid[]) as file
     where ${organizations.id} = ${$.organizationId} and not exists (
-      select from ${quoteAttachments} where ${ofOrganization(quoteAttachments, $)} and ${id} = file)`,
+      select from ${quoteAttachments} where ${ofOrganization(quoteAttachments)} and ${id} = file)`,
 );
 
 export async function orphanedFiles(db: Queries, files: readonly LinkedFile[]): Promise<LinkedFile[]> {
@@ -149,7 +149,7 @@ const countStatement = prepared(
     qb
       .select(columns({ count: sql<number>`count(*)::int` }))
       .from(quoteAttachments)
-      .where(and(ofOrganization(quoteAttachments, $), eq(quoteId, $.quoteId))),
+      .where(and(ofOrganization(quoteAttachments), eq(quoteId, $.quoteId))),
 );
 
 const touchStatement = prepared('quotes.touch', ($: Params<RecordKey>) =>

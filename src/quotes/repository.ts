@@ -116,7 +116,7 @@ const lockOpportunitiesStatement = prepared(
   ($: Params<RecordKey & { opportunityId: string | null }>) => {
     const opportunityId = sql`(select ${quotes.opportunityId} from ${quotes} where ${keyIs(quotes, $)})`;
     const isOfQuote = sql`${opportunities.id} in (${opportunityId}, ${$.opportunityId}::uuid)`;
-    return rowsInOrder(opportunities, and(ofOrganization(opportunities, $), isOfQuote)).for('share');
+    return rowsInOrder(opportunities, and(ofOrganization(opportunities), isOfQuote)).for('share');
   },
 );
 

@@ -19,7 +19,7 @@ type Key = { organizationId: string; fingerprint: Buffer };
 const isStored = sql`${idempotencyKeys.createdAt} > now() - interval '24 hours'`;
 
 const fingerprintIs = ($: Params<Key>) =>
-  and(ofOrganization(idempotencyKeys, $), eq(idempotencyKeys.fingerprint, $.fingerprint));
+  and(ofOrganization(idempotencyKeys), eq(idempotencyKeys.fingerprint, $.fingerprint));
 
 type Once = RecordKey & Key & { bodyHash: Buffer; lock: string };
 
@@ -90,7 +90,7 @@ const sweepStatement = prepared(
       .delete(idempotencyKeys)
       .where(
         and(
-          ofOrganization(idempotencyKeys, $),
+          ofOrganization(idempotencyKeys),
           sql`${idempotencyKeys.fingerprint} = any(${$.fingerprints}::bytea[])`,
           not(isStored),
         ),

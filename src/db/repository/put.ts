@@ -81,11 +81,10 @@ export function definePut<T, Name extends string>(
   const lockOf = ({ mergedInto }: Resource): SQL => (mergedInto ? sql`for key share` : sql`for share`);
 
   /** 'visible', or the id of an archived record; null for an unknown one. A merged customer stands for the one that it became. */
-  const stateOf = ([field, resource]: [string, Resource], $: Params<RecordKey>) => {
+  const stateOf = ([field, resource]: [string, Resource]) => {
     const { table: other, visible, mergedInto } = resource;
-    const key = { organizationId: $.organizationId, id: sent(field) };
-    const survivor = sql`(select coalesce(${mergedInto}, ${other.id}) from ${other} where ${keyIs(other, key)} for key share)`;
-    const isFound = keyIs(other, { ...key, id: mergedInto ? survivor : key.id });
+    const survivor = sql`(select coalesce(${mergedInto}, ${other.id}) from ${other} where ${keyIs(other, { id: sent(field) })} for key share)`;
+    const isFound = keyIs(other, { id: mergedInto ? survivor : sent(field) });
     return sql`(select case when ${visible} then 'visible' else ${other.id}::text end from ${other} where ${isFound} ${lockOf(resource)})
       as ${sql.identifier(field)}`;
   };
@@ -109,9 +108,7 @@ export function definePut<T, Name extends string>(
   const decided = ($: Params<RecordKey>) => {
     const statesOf = (isLast: boolean) =>
       list([
-        ...references
-          .filter(([, { mergedInto }]) => (mergedInto !== undefined) === isLast)
-          .map((each) => stateOf(each, $)),
+        ...references.filter(([, { mergedInto }]) => (mergedInto !== undefined) === isLast).map(stateOf),
         sql`true as is_done`,
       ]);
     const broken = rules.map(({ path, isBroken }) => sql`${isBroken} as ${sql.identifier(path)}`);

@@ -74,20 +74,17 @@ type Selecting = Pick<ReturnType<typeof qb.with>, 'select'>;
 
 export type RecordKey = { organizationId: string; id: string };
 
-/** `$.organizationId`, for fields and filters, which get no `$`. */
-const organizationParam = sql.placeholder('organizationId');
+/** The organization is among the values of every statement of a scope. */
+const organizationId = sql.placeholder('organizationId');
 
-type OfOrganization = { organizationId: Placeholder };
+export const ofOrganization = (table: { organizationId: PgColumn }): SQL =>
+  eq(table.organizationId, organizationId);
 
-export const ofOrganization = (
-  table: { organizationId: PgColumn },
-  $: OfOrganization = { organizationId: organizationParam },
-): SQL => eq(table.organizationId, $.organizationId);
+type Key = { id: Placeholder | PgColumn | SQL };
 
-export const keyIs = (table: TenantTable, $: OfOrganization & { id: Placeholder | PgColumn | SQL }) =>
-  and(ofOrganization(table, $), eq(table.id, $.id));
+export const keyIs = (table: TenantTable, $: Key) => and(ofOrganization(table), eq(table.id, $.id));
 
-export const isVisible = ({ table, visible }: Pick<Resource, 'table' | 'visible'>, $: Params<RecordKey>) =>
+export const isVisible = ({ table, visible }: Pick<Resource, 'table' | 'visible'>, $: Key) =>
   and(keyIs(table, $), visible);
 
 export const isAnyOf = (column: PgColumn, ids: Placeholder): SQL => sql`${column} = any(${ids}::uuid[])`;
@@ -95,7 +92,7 @@ export const isAnyOf = (column: PgColumn, ids: Placeholder): SQL => sql`${column
 export type Ids = { organizationId: string; ids: readonly string[] };
 
 export const keyIn = (table: TenantTable, $: Params<Ids>) =>
-  and(ofOrganization(table, $), isAnyOf(table.id, $.ids));
+  and(ofOrganization(table), isAnyOf(table.id, $.ids));
 
 /** The rows in the order of their ids, so that two transactions that lock them never deadlock. `first` come before. */
 export function rowsInOrder(table: TenantTable, where: SQL | undefined, first?: SQL) {

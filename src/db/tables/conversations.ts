@@ -172,3 +172,5 @@ export const channelMessages = pgTable(
   },
   (table) => messageKeys('channel_messages', table),
 );
+
+export type MessageTable = typeof whatsappMessages | typeof channelMessages;
