@@ -5,8 +5,7 @@ import { ApiError, type FieldError, notArchivedCode, validationFailed } from '..
 import { isUniqueViolation } from '../pool/errors.ts';
 import { LostRace, type OrganizationScope } from '../pool/scope.ts';
 import { type Columns, columnList, rowValues } from '../sql/fields.ts';
-import { isId } from '../sql/ids.ts';
-import { type Json, parseJson } from '../sql/json.ts';
+import type { Json } from '../sql/json.ts';
 import { jsonRow, keyIs, type RecordKey, type View } from '../sql/query.ts';
 import { type Params, prepared } from '../sql/statement.ts';
 import { type Resource, recordNotFound, type TenantTable } from '../tables/resource.ts';
@@ -41,7 +40,7 @@ type PutOptions<Name extends string> = {
   /** More reasons to reject a request: the error of a field, and when the stored record has it. */
   rules?: readonly (FieldError & { isBroken: SQL })[];
   /** The error if another record has the same unique value. */
-  taken?: (input: Input) => ApiError;
+  taken?: () => ApiError;
 };
 
 export const FIXED = 'cannot be changed after it was first set';
@@ -194,11 +193,9 @@ export function definePut<T, Name extends string>(
       throw validationFailed(errors.map(({ path, message }) => ({ path: `body.${path}`, message })));
   }
 
-  const rejectTaken =
-    (input: Input) =>
-    (error: unknown): never => {
-      throw options.taken && isUniqueViolation(error) ? options.taken(input) : error;
-    };
+  function rejectTaken(error: unknown): never {
+    throw options.taken && isUniqueViolation(error) ? options.taken() : error;
+  }
 
   return {
     replaced: Object.fromEntries(Object.entries(columns).filter(([field]) => !writtenOnce.includes(field))),
@@ -226,12 +223,12 @@ export function definePut<T, Name extends string>(
     async put(scope: OrganizationScope, id: string, values: Input, input = values): Promise<Put<T>> {
       const bound = { ...rowValues(columns, values), ...sentValues(input), id };
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-        const [row] = await scope.write(putStatement, bound).catch(rejectTaken(input));
+        const [row] = await scope.write(putStatement, bound).catch(rejectTaken);
         // The first attempt may have waited, as in `lock`.
         if (row && attempt > 1) rejectBroken(row);
         if (row?.body) return { created: row.isNew, body: row.isCurrent ? row.body : await get(scope, id) };
       }
-      throw options.taken?.(input) ?? new LostRace('The record is being created by somebody else.');
+      throw options.taken?.() ?? new LostRace('The record is being created by somebody else.');
     },
   };
 }
@@ -276,29 +273,23 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
     archive: defineArchive(`${name}.archive`, view, archivedFields(view.table)),
     put,
     restore: async (scope: OrganizationScope, id: string): Promise<Json<T>> => {
-      const record = parseJson(await get(scope, id)) as Input;
+      await get(scope, id);
       return scope.transaction(async (within) => {
         lockRow(within, id);
-        const restored = await restoreArchived(within, id).catch(rejectTaken(record));
+        const restored = await restoreArchived(within, id).catch(rejectTaken);
         if (!restored) throw new ApiError(notArchivedCode(view.notFound));
         return restored;
       });
     },
-    update: async (
-      scope: OrganizationScope,
-      id: string,
-      input: Partial<Record<Name, unknown>>,
-    ): Promise<Json<T>> => {
-      if (!isId(id)) throw recordNotFound(view, id);
-      return scope.transaction(async (within) => {
+    update: (scope: OrganizationScope, id: string, input: Partial<Record<Name, unknown>>): Promise<Json<T>> =>
+      scope.transaction(async (within) => {
         if (needsCheck(input)) {
           const verdict = await lock(within, id, input);
           if (!verdict.is_visible) throw recordNotFound(view, id);
           rejectBroken(verdict);
         } else lockRow(within, id);
-        const patched = await patch(within, id, input).catch(rejectTaken(input));
+        const patched = await patch(within, id, input).catch(rejectTaken);
         return options.derived && needsCheck(input) ? getActive(within, id) : patched;
-      });
-    },
+      }),
   };
 }
