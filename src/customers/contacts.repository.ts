@@ -133,16 +133,13 @@ export async function rejectTaken(
   throw new ApiError('CUSTOMER_CONTACT_CONFLICT', taken);
 }
 
-const lockThreadsStatement = prepared(
-  'customers.lock_unlinked_threads',
-  ($: Params<ContactKeys & { organizationId: string }>) => {
-    const unlinked = sql`(select ${conversations.id} from ${conversations} join ${sentContacts($)}
+const lockThreadsStatement = prepared('customers.lock_unlinked_threads', ($: Params<ContactKeys>) => {
+  const unlinked = sql`(select ${conversations.id} from ${conversations} join ${sentContacts($)}
         on ${conversations.contactKey} = sent.key and ${conversations.channel} = sent.type
       where ${ofOrganization(conversations)} and ${conversations.customerId} is null)`;
-    const isUnlinked = sql`${conversations.id} = any(array${unlinked})`;
-    return rowsInOrder(conversations, and(ofOrganization(conversations), isUnlinked)).for('no key update');
-  },
-);
+  const isUnlinked = sql`${conversations.id} = any(array${unlinked})`;
+  return rowsInOrder(conversations, and(ofOrganization(conversations), isUnlinked)).for('no key update');
+});
 
 /** Locks the conversations that a customer with these contacts would get: before the customer, as src/db/README.md says. */
 export const lockUnlinkedThreads = (scope: OrganizationScope, contactKeys: readonly string[]) =>

@@ -4,6 +4,7 @@ import {
   apiKeys,
   channelMessages,
   columns,
+  commaSeparated,
   conversations,
   customers,
   idempotencyKeys,
@@ -74,7 +75,7 @@ const deletions = tables.map((table) => ({
   statement: unprepared(
     `organizations.purge_${getTableName(table)}`,
     ($: Params<{ organizationId: string; limit: number }>) => {
-      const key = sql.join(getTableConfig(table).primaryKeys[0]?.columns ?? [], sql`, `);
+      const key = commaSeparated(getTableConfig(table).primaryKeys[0]?.columns ?? []);
       const isOwned = ofOrganization(table);
       const isFree = table === conversations ? sql`not ${isContinued}` : undefined;
       const keys = sql`select ${key} from ${table} where ${and(isOwned, isFree)} limit ${$.limit}`;

@@ -95,13 +95,7 @@ const threadPages = unprepared('customers.export_threads', ($: Params<Page>) =>
   pageOf({ ...conversationRecordView, fields: threadFields }, and(chainsOf($), isTied($)), $),
 );
 
-type MessagePage = {
-  organizationId: string;
-  conversationId: string;
-  createdAt: string;
-  after: string;
-  limit: number;
-};
+type MessagePage = { conversationId: string; createdAt: string; after: string; limit: number };
 
 type MessageItem = { body: Json<object>; createdAt: string; arrival: string };
 

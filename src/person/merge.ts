@@ -15,6 +15,7 @@ import {
   activeCustomers,
   columnList,
   columns,
+  commaSeparated,
   conversations,
   customers,
   isFirstThread,
@@ -108,7 +109,7 @@ const mergeFields = unprepared(
   'customers.merge',
   ($: Params<Merge>): SQL<typeof CUSTOMER_BOUNDS> => sql`
     update ${customers} set (${columnList(customerColumns)}) = (
-      select ${sql.join(merged, sql`, `)} from ${customers} as ${other}
+      select ${commaSeparated(merged)} from ${customers} as ${other}
       where ${ofOrganization(other)} and ${other.id} = ${$.from})
     where ${isVisible(activeCustomers, $)}
     returning cardinality(${customers.contactKeys}) as contacts, cardinality(${customers.tags}) as tags,

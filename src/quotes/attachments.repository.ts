@@ -143,13 +143,11 @@ export const createAttachment = defineCreate('quotes.create_attachment', attachm
   sizeBytes: quoteAttachments.sizeBytes,
 });
 
-const countStatement = prepared(
-  'quotes.count_attachments',
-  ($: Params<{ organizationId: string; quoteId: string }>) =>
-    qb
-      .select(columns({ count: sql<number>`count(*)::int` }))
-      .from(quoteAttachments)
-      .where(and(ofOrganization(quoteAttachments), eq(quoteId, $.quoteId))),
+const countStatement = prepared('quotes.count_attachments', ($: Params<{ quoteId: string }>) =>
+  qb
+    .select(columns({ count: sql<number>`count(*)::int` }))
+    .from(quoteAttachments)
+    .where(and(ofOrganization(quoteAttachments), eq(quoteId, $.quoteId))),
 );
 
 const touchStatement = prepared('quotes.touch', ($: Params<RecordKey>) =>

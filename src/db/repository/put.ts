@@ -6,7 +6,7 @@ import { isUniqueViolation } from '../pool/errors.ts';
 import { LostRace, type OrganizationScope } from '../pool/scope.ts';
 import { type Columns, columnList, rowValues } from '../sql/fields.ts';
 import type { Json } from '../sql/json.ts';
-import { jsonRow, keyIs, type RecordKey, type View } from '../sql/query.ts';
+import { commaSeparated, jsonRow, keyIs, type RecordKey, type View } from '../sql/query.ts';
 import { type Params, prepared } from '../sql/statement.ts';
 import { type Resource, recordNotFound, type TenantTable } from '../tables/resource.ts';
 import { defineList, type ListOptions, newestFirst } from './list.ts';
@@ -51,8 +51,6 @@ export const referenceRejected = (field: string): ApiError =>
 
 /** A value that the request has, which a rule compares with the stored one; null without it. */
 export const sent = (field: string): Placeholder => sql.placeholder(`sent ${field}`);
-
-const list = (parts: SQL[]): SQL => sql.join(parts, sql`, `);
 
 /** Whether there is a visible record, and for each rule whether it is broken. */
 type Verdict = { is_visible: boolean } & Record<string, boolean>;
@@ -106,7 +104,7 @@ export function definePut<T, Name extends string>(
   /** A customer is locked last. Each part waits for the one before. Citus reads a lock only from a subquery. */
   const decided = ($: Params<RecordKey>) => {
     const statesOf = (isLast: boolean) =>
-      list([
+      commaSeparated([
         ...references.filter(([, { mergedInto }]) => (mergedInto !== undefined) === isLast).map(stateOf),
         sql`true as is_done`,
       ]);
@@ -118,7 +116,7 @@ export function definePut<T, Name extends string>(
           select ${table}.* from first cross join ${table} where ${keyIs(table, $)} for no key update of ${table}) as locked),
       last as materialized (select ${statesOf(true)} from first left join stored on true),
       verdict as materialized (
-        select ${list([sql`(${table.id} is not null and ${visible}) as is_visible`, ...broken])}
+        select ${commaSeparated([sql`(${table.id} is not null and ${visible}) as is_visible`, ...broken])}
         from first cross join last left join stored as ${table} on true)`;
   };
 
@@ -162,12 +160,12 @@ export function definePut<T, Name extends string>(
     return sql<Verdict & { isNew: boolean; isCurrent: boolean; body: Json<T> | null }>`
       with ${decided($)},
       replaced as (
-        update ${table} set ${list([...replaced, ...(table.archivedAt ? [sql`archived_at = null`] : [])])}
+        update ${table} set ${commaSeparated([...replaced, ...(table.archivedAt ? [sql`archived_at = null`] : [])])}
         from verdict where ${keyIs(table, $)} and not (${isBroken})
         returning ${table}.*, false as is_new),
       created as (
         insert into ${table} (organization_id, id, created_at, ${columnList(others)})
-        select ${$.organizationId}::uuid, ${$.id}::uuid, coalesce(${sql.placeholder('createdAt')}::timestamptz, now()), ${list(values)}
+        select ${$.organizationId}::uuid, ${$.id}::uuid, coalesce(${sql.placeholder('createdAt')}::timestamptz, now()), ${commaSeparated(values)}
         from verdict where not (${isBroken}) and not exists (select from stored)
         on conflict do nothing
         returning *, true as is_new)

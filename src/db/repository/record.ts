@@ -6,6 +6,7 @@ import { type Columns, columnList, placeholdersOf, rowValues } from '../sql/fiel
 import { isId } from '../sql/ids.ts';
 import { type Json, parseJson } from '../sql/json.ts';
 import {
+  commaSeparated,
   type Fields,
   isVisible,
   keyIs,
@@ -63,7 +64,7 @@ export function defineCreate<T, Name extends string>(name: string, view: View<T>
     `${name}_once`,
     view,
     ($, isFree) => sql`insert into ${view.table} (organization_id, id, ${columnList(written)})
-      select ${$.organizationId}, ${$.id}, ${sql.join(Object.values(placeholders), sql`, `)} where ${isFree} returning *`,
+      select ${$.organizationId}, ${$.id}, ${commaSeparated(Object.values(placeholders))} where ${isFree} returning *`,
   );
   return async (
     scope: OrganizationScope,

@@ -2,7 +2,7 @@ import { getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import type { Resource } from '../tables/resource.ts';
-import type { Fields } from './query.ts';
+import { commaSeparated, type Fields } from './query.ts';
 
 /** The fields of responses and requests, and the columns of their names. A field that does not fit its column does not compile. */
 
@@ -65,10 +65,7 @@ export const columnsOf = <Schema extends z.ZodObject, Table extends PgTable>(
 
 /** For INSERT: `"title", "type", …`. */
 export const columnList = (columns: Columns): SQL =>
-  sql.join(
-    Object.values(columns).map(({ name }) => sql.identifier(name)),
-    sql`, `,
-  );
+  commaSeparated(Object.values(columns).map(({ name }) => sql.identifier(name)));
 
 /** The values of a write. In a template, a placeholder is sent as `rowValues` has it, not encoded again. */
 export const placeholdersOf = (columns: Columns): Record<string, SQL> =>

@@ -55,10 +55,11 @@ export function columns<Sources extends Readonly<Record<string, Source>>>(source
   return Object.fromEntries(fields) as { [Name in keyof Sources]: SQL.Aliased<ValueOf<Sources[Name]>> };
 }
 
+export const commaSeparated = (parts: SQLWrapper[]): SQL => sql.join(parts, sql`, `);
+
 export const selectList = (fields: Readonly<Record<string, Source>>): SQL =>
-  sql.join(
+  commaSeparated(
     Object.entries(fields).map(([name, source]) => sql`${rendered(source)} as ${sql.identifier(name)}`),
-    sql`, `,
   );
 
 export const jsonRow = <T>(fields: Fields<T>): SQL<Json<T>> =>
