@@ -1,5 +1,5 @@
 import { isNotNull, type Placeholder, type SQL, sql } from 'drizzle-orm';
-import { alias } from 'drizzle-orm/pg-core';
+import { alias, type PgColumn } from 'drizzle-orm/pg-core';
 import { ApiError } from '../contract/errors.ts';
 import {
   activeCustomers,
@@ -63,14 +63,15 @@ const derivedFields = { displayName: customerName, contacts: customers.contacts 
 /** What `/v1` shows. */
 export const customerView = viewOf(activeCustomers, Customer, derivedFields);
 
-const erasureOf = sql`${erasures} where ${ofOrganization(erasures)} and ${erasures.customerId} = ${customers.id}`;
+const erasureOf = (customerId: PgColumn): SQL =>
+  sql`${erasures} where ${ofOrganization(erasures)} and ${erasures.customerId} = ${customerId}`;
 
-export const isErased = sql`exists (select from ${erasureOf})`;
+export const isErased = (customerId: PgColumn): SQL => sql`exists (select from ${erasureOf(customerId)})`;
 
 /** What the dashboard shows. */
 const recordView = viewOf(activeCustomers, CustomerRecord, {
   ...derivedFields,
-  erasedAt: sql`(select ${isoTime(erasures.erasedAt)} from ${erasureOf})`,
+  erasedAt: sql`(select ${isoTime(erasures.erasedAt)} from ${erasureOf(customers.id)})`,
 });
 
 export const customerColumns = {

@@ -68,7 +68,7 @@ const stateOfFrom = unprepared('customers.merge_from', ($: Params<Merge>) =>
     .select(
       columns({
         isMerged: sql<boolean>`${customers.mergedInto} is not distinct from ${$.id}::uuid`,
-        isMergeable: sql<boolean>`${customers.mergedInto} is null and not ${isErased}`,
+        isMergeable: sql<boolean>`${customers.mergedInto} is null and not ${isErased(customers.id)}`,
       }),
     )
     .from(customers)

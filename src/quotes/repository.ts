@@ -1,7 +1,7 @@
 import { and, eq, not, type Placeholder, sql } from 'drizzle-orm';
 import { randomBase62 } from '../contract/base62.ts';
 import { ApiError, invalid } from '../contract/errors.ts';
-import { survivorOf } from '../customers/repository.ts';
+import { isErased, survivorOf } from '../customers/repository.ts';
 import {
   activeCustomers,
   activeOpportunities,
@@ -18,7 +18,6 @@ import {
   defineRecord,
   defineRowLock,
   equals,
-  erasures,
   isVisible,
   type Json,
   keyIs,
@@ -159,10 +158,9 @@ export async function findQuote(db: Database, token: string) {
   throw new ApiError('QUOTE_NOT_FOUND', { id: token });
 }
 
-const isOfErased = sql`exists (select from ${erasures}
-  where ${ofOrganization(erasures)} and ${erasures.customerId} = ${quotes.customerId})`;
-
 const lockRow = defineRowLock(quotes);
+
+const isOpenable = and(eq(quotes.status, 'published'), not(isErased(quotes.customerId)));
 
 const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt: string }>) =>
   returningJson(
@@ -174,7 +172,7 @@ const openStatement = prepared('quotes.open', ($: Params<RecordKey & { openedAt:
         firstOpenedAt: sql`least(${quotes.firstOpenedAt}, ${$.openedAt}::timestamptz)`,
         lastOpenedAt: sql`greatest(${quotes.lastOpenedAt}, ${$.openedAt}::timestamptz)`,
       })
-      .where(and(isVisible(activeQuotes, $), eq(quotes.status, 'published'), not(isOfErased))),
+      .where(and(isVisible(activeQuotes, $), isOpenable)),
   ),
 );
 
