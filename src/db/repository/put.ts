@@ -59,7 +59,7 @@ type Verdict = { is_visible: boolean } & Record<string, boolean>;
 const ATTEMPTS = 3;
 
 /**
- * `put` creates or replaces a record in one statement, `lock` locks it for a PATCH. Both lock in the order of src/db/README.md, and
+ * `put` creates or replaces a record in one statement, `lockToWrite` locks it for a PATCH. Both lock in the order of src/db/README.md, and
  * then decide: first the records that it refers to, then the record, then a customer that it names, because a merge takes them so.
  */
 export function definePut<T, Name extends string>(
@@ -200,7 +200,7 @@ export function definePut<T, Name extends string>(
 
     needsCheck: (input: Input): boolean => Object.values(sentValues(input)).some((value) => value !== null),
 
-    async lock(scope: OrganizationScope, id: string, input: Input): Promise<Verdict> {
+    async lockToWrite(scope: OrganizationScope, id: string, input: Input): Promise<Verdict> {
       const bound = { id, ...sentValues(input) };
       const [verdict = { is_visible: false }] = await scope.write(lockStatement, bound);
       // If it has waited, it does not see a customer that another one was merged into meanwhile.
@@ -222,7 +222,7 @@ export function definePut<T, Name extends string>(
       const bound = { ...rowValues(columns, values), ...sentValues(input), id };
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
         const [row] = await scope.write(putStatement, bound).catch(rejectTaken);
-        // The first attempt may have waited, as in `lock`.
+        // The first attempt may have waited, as in `lockToWrite`.
         if (row && attempt > 1) rejectBroken(row);
         if (row?.body) return { created: row.isNew, body: row.isCurrent ? row.body : await get(scope, id) };
       }
@@ -247,12 +247,12 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
   const restoreArchived = defineRestore(`${name}.restore`, view);
   // Sent before a statement that returns names of other records, which would have those of before a wait.
   const lockRow = defineRowLock(view.table);
-  const { put, lock, rejectBroken, rejectTaken, needsCheck, replaced } = definePut(view, get, options);
+  const { put, lockToWrite, rejectBroken, rejectTaken, needsCheck, replaced } = definePut(view, get, options);
   const patch = defineUpdate<T, string>(`${name}.update`, view, replaced, getActive);
 
-  const lockFor = (get: Get<T>) => async (scope: OrganizationScope, id: string, input: Input) => {
-    await lock(scope, id, input);
-    return get(scope, id);
+  const lockFor = (read: Get<T>) => async (scope: OrganizationScope, id: string, input: Input) => {
+    await lockToWrite(scope, id, input);
+    return read(scope, id);
   };
 
   return {
@@ -282,7 +282,7 @@ export function defineRecord<T, Name extends string, Query extends z.ZodObject>(
     update: (scope: OrganizationScope, id: string, input: Partial<Record<Name, unknown>>): Promise<Json<T>> =>
       scope.transaction(async (within) => {
         if (needsCheck(input)) {
-          const verdict = await lock(within, id, input);
+          const verdict = await lockToWrite(within, id, input);
           if (!verdict.is_visible) throw recordNotFound(view, id);
           rejectBroken(verdict);
         } else lockRow(within, id);
