@@ -147,10 +147,8 @@ function fillPath(path: string, sent: Arguments): [path: string, others: Argumen
   return [filled, others];
 }
 
-function toolOf(
-  { components: { schemas, parameters } }: ApiDocument,
-  [path, method, operation]: [path: string, method: string, operation: Operation],
-) {
+function toolOf({ components }: ApiDocument, path: string, method: string, operation: Operation) {
+  const { schemas, parameters } = components;
   const { operationId, description, requestBody } = operation;
   const schemaOf = ({ content }: Content = {}): Schema => content?.['application/json']?.schema ?? {};
   const inRequest = (operation.parameters ?? []).flatMap((one) => {
@@ -222,7 +220,7 @@ export type OperationTool = ReturnType<typeof toolOf>;
 
 export const toolsOf = (document: ApiDocument): OperationTool[] =>
   Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map((entry) => toolOf(document, [path, ...entry])),
+    Object.entries(operations).map(([method, operation]) => toolOf(document, path, method, operation)),
   );
 
 /** The error body of a route, with the names of arguments: `body.contacts[0]` is the argument `contacts[0]`. */
