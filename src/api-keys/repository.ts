@@ -11,7 +11,6 @@ import {
   defineList,
   defineLock,
   defineUpdate,
-  fieldsOf,
   isId,
   issuedKeys,
   type Json,
@@ -31,11 +30,12 @@ import {
   recordNotFound,
   returningJson,
   toJson,
+  viewOf,
 } from '../db/index.ts';
 import { generateKey, hashKey } from './api-key.ts';
 import { ApiKey, ApiKeyCreate, ApiKeyListQuery, type ApiKeyRotate, ApiKeyUpdate } from './schema.ts';
 
-const keyView = { ...issuedKeys, fields: fieldsOf(ApiKey, apiKeys, {}) };
+const keyView = viewOf(issuedKeys, ApiKey, {});
 
 const isActive = and(
   isNull(apiKeys.revokedAt),

@@ -42,7 +42,7 @@ export const CustomerMerge = object('CustomerMerge', {
 /** A person of 10,000 conversations takes some seconds. */
 const TIMEOUT_MS = 60_000;
 
-type Merge = { organizationId: string; id: string; from: string };
+type Merge = { id: string; from: string };
 
 /** What belongs to `from`; quotes follow their opportunity. */
 const threadsOfFrom = ($: Params<Merge>) =>

@@ -32,7 +32,7 @@ export const sameContacts = z
   );
 
 /** The ids of a customer and of everybody merged into it, and their contact keys. `id` is that of the survivor. */
-export type Person = ContactKeys & RecordKey & { customers: readonly string[] };
+export type Person = ContactKeys & { id: string; customers: readonly string[] };
 
 const final = alias(customers, 'final');
 
@@ -58,7 +58,6 @@ export async function findPerson(scope: OrganizationScope, id: string): Promise<
   const survivor = records.find(({ mergedInto }) => mergedInto === null);
   if (!survivor) throw recordNotFound(activeCustomers, id);
   return {
-    organizationId: scope.organizationId,
     id: survivor.id,
     customers: records.map((record) => record.id),
     contactKeys: [...new Set(records.flatMap(({ contactKeys }) => contactKeys))],

@@ -7,6 +7,7 @@ import {
   defineGet,
   type IdempotencyKey,
   type Ids,
+  includingArchived,
   isId,
   isoTime,
   isVisible,
@@ -76,11 +77,10 @@ function defineAttachments(name: string, view: Resource) {
 
 export const listAttachments = defineAttachments('quotes.list_attachments', activeQuotes);
 
-/** Of an archived quote too. */
-export const listAttachmentsIncludingArchived = defineAttachments('quotes.attachments_of', {
-  ...activeQuotes,
-  visible: sql`true`,
-});
+export const listAttachmentsIncludingArchived = defineAttachments(
+  'quotes.attachments_of',
+  includingArchived(activeQuotes),
+);
 
 const attachments = {
   table: quoteAttachments,

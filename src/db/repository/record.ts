@@ -148,8 +148,8 @@ export function defineArchive<T>(name: string, resource: Resource<ArchivableTabl
   };
 }
 
-export const includingArchived = <T>(view: View<T, ArchivableTable>): View<T, ArchivableTable> => ({
-  ...view,
+export const includingArchived = <Of extends Resource>(resource: Of): Of => ({
+  ...resource,
   visible: sql`true`,
 });
 
