@@ -1,8 +1,17 @@
-import { and, eq, not, type SQL, sql } from 'drizzle-orm';
+import { and, eq, not, sql } from 'drizzle-orm';
 import { violatedConstraint } from '../pool/errors.ts';
 import type { OrganizationScope, Queries } from '../pool/scope.ts';
+import { type Columns, columnList, placeholdersOf } from '../sql/fields.ts';
 import type { Json } from '../sql/json.ts';
-import { columns, ofOrganization, qb, type RecordKey, selectJson, type View } from '../sql/query.ts';
+import {
+  columns,
+  commaSeparated,
+  ofOrganization,
+  qb,
+  type RecordKey,
+  selectJson,
+  type View,
+} from '../sql/query.ts';
 import { type Params, prepared, unprepared } from '../sql/statement.ts';
 import { idempotencyKeys } from '../tables/index.ts';
 
@@ -26,19 +35,16 @@ type Once = RecordKey & Key & { bodyHash: Buffer; lock: string };
 /**
  * The function inserts a record and its key, or throws KeyInUse. The lock is by eight bytes of the fingerprint: two keys that share
  * them by chance exclude each other.
- * @param insert an insert of one row under the condition, which returns the row
  */
-export function defineInsertOnce<T>(
-  name: string,
-  { table, fields }: View<T>,
-  insert: ($: Params<RecordKey>, isFree: SQL) => SQL,
-) {
+export function defineInsertOnce<T>(name: string, { table, fields }: View<T>, inserted: Columns) {
+  const placeholders = commaSeparated(Object.values(placeholdersOf(inserted)));
   const statement = prepared(
     name,
     ($: Params<Once>) => sql<{ isFree: boolean; body: Json<T> | null }>`
       with claim as materialized (select pg_try_advisory_xact_lock(${$.lock}::bigint) and not exists (
         select from ${idempotencyKeys} where ${fingerprintIs($)}) as is_free),
-      written as (${insert($, sql`(select is_free from claim)`)}),
+      written as (insert into ${table} (organization_id, id, ${columnList(inserted)})
+        select ${$.organizationId}, ${$.id}, ${placeholders} where (select is_free from claim) returning *),
       kept as (insert into ${idempotencyKeys} (organization_id, fingerprint, body_hash, record_id)
         select organization_id, ${$.fingerprint}, ${$.bodyHash}, id from written)
       select is_free as "isFree", (${selectJson(fields, sql`written as ${table}`)}) as body from claim`,

@@ -2,11 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { and, getTableName, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { LostRace, type OrganizationScope } from '../pool/scope.ts';
-import { type Columns, columnList, placeholdersOf, rowValues } from '../sql/fields.ts';
+import { type Columns, placeholdersOf, rowValues } from '../sql/fields.ts';
 import { isId } from '../sql/ids.ts';
 import { type Json, parseJson } from '../sql/json.ts';
 import {
-  commaSeparated,
   type Fields,
   isVisible,
   keyIs,
@@ -56,16 +55,10 @@ export function defineLock<T>(table: TenantTable, get: Get<T>): Get<T> {
 
 /** The function throws KeyInUse, and LostRace if a trigger drops the record. */
 export function defineCreate<T, Name extends string>(name: string, view: View<T>, written: Columns<Name>) {
-  const placeholders = placeholdersOf(written);
   const statement = prepared(name, ({ organizationId, id }: Params<RecordKey>) =>
-    returningJson(view, qb.insert(view.table).values({ ...placeholders, organizationId, id })),
+    returningJson(view, qb.insert(view.table).values({ ...placeholdersOf(written), organizationId, id })),
   );
-  const insertOnce = defineInsertOnce(
-    `${name}_once`,
-    view,
-    ($, isFree) => sql`insert into ${view.table} (organization_id, id, ${columnList(written)})
-      select ${$.organizationId}, ${$.id}, ${commaSeparated(Object.values(placeholders))} where ${isFree} returning *`,
-  );
+  const insertOnce = defineInsertOnce(`${name}_once`, view, written);
   return async (
     scope: OrganizationScope,
     id: string,
