@@ -191,9 +191,8 @@ export const updateMessage = (
 ): Promise<Json<ConversationMessageRecord>> =>
   scope.transaction(async (within) => {
     const stored = parseJson(await lockMessage(conversationId)(within, id));
-    const whole = { ...stored, ...(input as Partial<ConversationMessagePut>) };
     const delivered = delivery === null ? null : { ...stored.delivery, ...delivery };
-    const message = { ...whole, delivery: delivered };
+    const message = { ...stored, ...(input as Partial<ConversationMessagePut>), delivery: delivered };
     const { store } = await writeMessages(within, conversationId, [message], () => 'body');
     return getMessage(within, store, conversationId, id);
   });

@@ -148,11 +148,10 @@ export const closeOrganization = defineClosedAt(
  */
 export const reopenOrganization = defineClosedAt('organizations.reopen', view.fields, sql`null`);
 
-type OrganizationFilters = Record<
+type OrganizationQuery = Record<
   'query' | 'userId' | 'createdSince' | 'createdBefore',
   string | null | undefined
->;
-type OrganizationQuery = OrganizationFilters & { limit: number; offset: number; ids: string[] | null };
+> & { limit: number; offset: number; ids: string[] | null };
 
 /** An account is an active member of few organizations. */
 const listStatement = unprepared(
