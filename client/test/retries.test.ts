@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type ClientOptions, createClient, type Retry } from '../src/index.ts';
 
@@ -49,6 +50,7 @@ beforeEach(() => {
   vi.useFakeTimers();
 });
 afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0);
   vi.useRealTimers();
 });
 
@@ -157,6 +159,8 @@ const reason = new Error('enough');
 test('a signal has one listener for all calls, and cancels attempts and waits for the next attempt, with its reason', async () => {
   const controller = new AbortController();
   const { signal } = controller;
+  await settled(clientOf([broken, ok]).crm.customers.list({}, { signal }));
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
   const added = vi.spyOn(signal, 'addEventListener');
   const { crm, sent } = clientOf([silent]);
   const { crm: waiting } = clientOf([broken], { retries: 1_000 });
