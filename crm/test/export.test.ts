@@ -166,7 +166,7 @@ test('crm sync products rejects a row that changes a variant or the number of va
   const variants = [{ label: 'Alta', fromPrice: 1, includes: ['Hotel'] }];
   const fields = { externalReferenceCode: 'PAT-08', title: 'Patagonia', variants };
   const patagonia = await product(agency, fields);
-  const changed = [[{ label: 'Alta', fromPrice: 2 }], []];
+  const changed = [[{ label: 'Alta', fromPrice: 2 }], [], [...variants, { label: 'Baja' }]];
   for (const [row, said] of [
     [patagonia, '1 unchanged.'],
     [fields, '1 unchanged.'],
@@ -195,7 +195,7 @@ test('crm sync products rejects the row of a product that was archived meanwhile
   expect(rejected).toContain('"products id-1, id-2 have the code TWICE: archive all but one"');
 });
 
-test('crm sync products clears fields whose cells are empty, and archives nothing for a file without products', async () => {
+test('crm sync products clears fields whose cells are empty, and archives nothing for a file without products, or with a row that cannot be read', async () => {
   const text = 'externalReferenceCode,title,fromPrice,includes,operator\nOLD-1,Vieja,,,\n';
   const { agency, path, old, run, titles } = await catalog(text);
   expect((await run()).stderr).toContain('1 changed');
@@ -204,9 +204,13 @@ test('crm sync products clears fields whose cells are empty, and archives nothin
   expect((await run()).stderr).toContain('1 unchanged');
 
   const before = await titles();
-  await writeFile(path, 'externalReferenceCode,title\n');
-  const { code, stderr } = await run('--archive-missing', '--yes');
-  expect(code).toBe(1);
-  expect(stderr).toContain('no row of the file has the code of a product');
-  expect(await titles()).toEqual(before);
+  for (const [lines, said] of [
+    ['', 'no row of the file has the code of a product'],
+    ['OLD-1,Vieja\nGONE-1,Retirada,more\n', '1 rows could not be read, and may have the codes'],
+  ]) {
+    await writeFile(path, `externalReferenceCode,title\n${lines}`);
+    const stderr = expect.stringContaining(`${said}`);
+    expect(await run('--archive-missing', '--yes')).toMatchObject({ code: 1, stderr });
+    expect(await titles()).toEqual(before);
+  }
 });

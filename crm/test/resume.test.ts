@@ -37,6 +37,7 @@ test.each([
     expect((await namesOf(agency)).length).toBeLessThan(90);
     const unfinished = /is unfinished \(\d+ rows done\): use --resume to continue/;
     expect((await crm(run(), at(agency))).stderr).toMatch(unfinished);
+    await crm(run('--dry-run', ...maps), at(agency));
     const second = await crm(run('--resume'), at(agency, proxy.origin));
     expect(second.code).toBe(2);
     // The counts are those of both runs.
@@ -47,6 +48,9 @@ test.each([
     expect(await namesOf(agency)).toEqual(good.sort());
     const rejected = await readFile(file(`${signal}.rejected.csv`), 'utf8');
     expect(rejected.match(/^\d+/gm)).toEqual(['2', '12', '22', '32', '42', '52', '62', '72', '82', '92']);
+    await replaceFile(statePath(path), '{"rows":1}');
+    const restarted = await crm(run('--restart', ...maps), at(agency));
+    expect(restarted.stderr).toContain(' 90 created before, 10 rejected.');
     expect(existsSync(statePath(path))).toBe(false);
     await proxy.close();
   },
