@@ -247,15 +247,22 @@ describe.each<[channel: string, delivery: object]>([
     expect(replaced).toMatchObject({ content: 'Buenas', delivery: none });
   });
 
-  test('a PATCH changes single fields of the delivery, null clears it; fields of the other store, and a change to its channel, are rejected', async () => {
+  test('a PATCH changes single fields, of the delivery too, null clears it; fields of the other store, and a change to its channel, are rejected', async () => {
     const { call, path } = await newConversation(channel);
     const message = `${path}/messages/${randomUUID()}`;
     const { body: sent } = await call.put(message, { ...text('Hola'), senderName: 'Ana', delivery });
-    const [field = ''] = Object.keys(delivery);
-    const changed = { ...sent, delivery: { ...sent.delivery, [field]: 'other' } };
-    expect((await call.patch(message, { delivery: { [field]: 'other' } })).body).toEqual(changed);
-    const corrected = { ...changed, content: 'Buenas' };
-    expect((await call.patch(message, { content: 'Buenas' })).body).toEqual(corrected);
+    const patches: { delivery?: object }[] = [
+      ...Object.keys(delivery).map((field) => ({
+        delivery: { [field]: field === 'statusAt' ? '2026-11-22T10:00:00.000Z' : 'other' },
+      })),
+      ...[{ content: 'Buenas' }, { direction: 'outbound' }, { messageType: 'image' }, { senderName: null }],
+      { createdAt: '2026-11-20T10:00:00.000Z' },
+    ];
+    let corrected = sent;
+    for (const patch of patches) {
+      corrected = { ...corrected, ...patch, delivery: { ...corrected.delivery, ...patch.delivery } };
+      expect((await call.patch(message, patch)).body).toEqual(corrected);
+    }
     const cleared = { ...corrected, delivery: { ...sent.delivery, ...none } };
     expect((await call.patch(message, { delivery: null })).body).toEqual(cleared);
     const foreign = channel === 'whatsapp' ? 'subject' : 'templateName';
@@ -303,6 +310,9 @@ test.each(['web', 'whatsapp'])(
     // A message of another conversation with the same id has its own timestamp.
     const { id } = await conversation(agency, { channel });
     expect((await message(agency, id, {}, ids[0])).createdAt > createdAt).toBe(true);
+    // Continued, a thread has its own latest message.
+    await conversation(agency, { channel, rotatedFrom: path.slice(-36) });
+    expect((await call.get(path)).body.lastMessageAt).toBe(createdAt);
   },
 );
 
@@ -328,6 +338,7 @@ test('a chat that comes before its customer gets it by a create, a PATCH, a rest
     expect((await agency.get(`/v1/conversations?customerId=${customerId}`)).body.pagination.total).toBe(1);
     for (const write of [call.put, call.patch])
       expect((await write(path, { ...chat, customerId: null })).body.customerId).toBeNull();
+    expect((await call.patch(path, { language: 'es' })).body.customerId).toBeNull();
     const unlinked = await call.put(`/conversations/${randomUUID()}`, { ...chat, customerId: null });
     expect(unlinked.body.customerId).toBeNull();
     expect((await findAllDrift(service, agency)).map(({ value }) => value)).toEqual([customerId, customerId]);
