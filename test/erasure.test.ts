@@ -68,6 +68,7 @@ async function createPerson(agency: Agency) {
   const said = { content: word('message'), senderName: word('sender') };
   const delivery = { providerMessageId: word('provider'), templateName: word('template'), status: 'read' };
   for (const { id } of [older, thread]) await message(agency, id, { ...said, delivery });
+  await message(agency, thread.id, { ...said, content: '', delivery });
   const mail = { externalId: word('external'), subject: word('subject') };
   await message(agency, unclaimed.id, { ...said, delivery: mail });
   const offered = { title: word('offer'), destination: word('offer destination'), price: 1_450 };
@@ -140,7 +141,7 @@ test('after an erasure no table, file, log line or response has text of the pers
   );
 
   const { body: counts } = await erase(agency, { id: customerId });
-  const erased = { contacts: 3, conversations: 3, messages: 3, opportunities: 2, quotes: 1, attachments: 1 };
+  const erased = { contacts: 3, conversations: 3, messages: 4, opportunities: 2, quotes: 1, attachments: 1 };
   expect(counts).toMatchObject({ id: customerId, erased, sameContacts: [] });
   // What is no text of the person stays.
   const kept = { checkInDate: '2027-01-15', budgetMax: 900, salesStage: 'qualified', customerId };
