@@ -321,6 +321,7 @@ test('a chat that comes before its customer gets it by a create, a PATCH, a rest
   const call = dashboard.of(agency);
   const create = async (name: string) => (await agency.post('/v1/customers', { contacts: [web(name)] })).body;
   const [ana, into, twin] = [await create('ana'), await create('into'), await create('twin')];
+  const eva = await create('eva');
   const shelved = await create('restore');
   for (const { id } of [twin, shelved]) await agency.delete(`/v1/customers/${id}`);
   const claims: Record<string, () => Promise<Reply>> = {
@@ -333,7 +334,9 @@ test('a chat that comes before its customer gets it by a create, a PATCH, a rest
     const path = `/conversations/${randomUUID()}`;
     const chat = { channel: 'web', contact };
     expect((await call.put(path, chat)).body.customerId).toBeNull();
+    const { body: ofEva } = await call.put(`/conversations/${randomUUID()}`, { ...chat, customerId: eva.id });
     const { id: customerId } = (await claim()).body;
+    expect((await call.get(`/conversations/${ofEva.id}`)).body.customerId).toBe(eva.id);
     expect((await call.get(path)).body).toMatchObject({ customerId });
     expect((await agency.get(`/v1/conversations?customerId=${customerId}`)).body.pagination.total).toBe(1);
     for (const write of [call.put, call.patch])
