@@ -251,7 +251,7 @@ describe.each<[channel: string, delivery: object]>([
     const { call, path } = await newConversation(channel);
     const message = `${path}/messages/${randomUUID()}`;
     const { body: sent } = await call.put(message, { ...text('Hola'), senderName: 'Ana', delivery });
-    const patches: { delivery?: object }[] = [
+    const patches: { [field: string]: unknown; delivery?: object }[] = [
       ...Object.keys(delivery).map((field) => ({
         delivery: { [field]: field === 'statusAt' ? '2026-11-22T10:00:00.000Z' : 'other' },
       })),
