@@ -121,7 +121,7 @@ const ownersStatement = prepared(
  * @throws CUSTOMER_CONTACT_CONFLICT naming the customers that have these contacts; LostRace if there is none (any more): the next
  * attempt can succeed
  */
-export async function rejectTaken(
+export async function rejectTakenContacts(
   scope: OrganizationScope,
   id: string,
   contactKeys: readonly string[],
@@ -159,7 +159,7 @@ export function claimContacts<Result>(
 ): Promise<Result> {
   const attempt = (within: OrganizationScope): Promise<Result> =>
     write(within).catch((error) => {
-      if (error instanceof LostRace) return rejectTaken(within, id, contactKeys, 'body.contacts');
+      if (error instanceof LostRace) return rejectTakenContacts(within, id, contactKeys, 'body.contacts');
       throw error;
     });
   return attempt(scope).catch((error) => {

@@ -46,7 +46,7 @@ import {
   keyOfContact,
   lockUnlinkedThreads,
   ofContacts,
-  rejectTaken,
+  rejectTakenContacts,
 } from './contacts.repository.ts';
 import {
   type ArchivedCustomer,
@@ -244,6 +244,6 @@ export async function restoreCustomer(scope: OrganizationScope, id: string): Pro
     if (archivedAt === null) throw new ApiError('CUSTOMER_NOT_ARCHIVED');
     if (erasedAt !== null) throw new ApiError('CUSTOMER_ERASED');
     if (mergedInto !== null) throw new ApiError('CUSTOMER_MERGED');
-    return (await restoreArchived(within, id)) ?? rejectTaken(within, id, contactKeys, 'contacts');
+    return (await restoreArchived(within, id)) ?? rejectTakenContacts(within, id, contactKeys, 'contacts');
   });
 }

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/pg-core';
 import type { z } from 'zod';
 import { invalid, validationFailed } from '../contract/errors.ts';
 import { object, uuid } from '../contract/fields.ts';
-import { keyOfContact, rejectTaken } from '../customers/contacts.repository.ts';
+import { keyOfContact, rejectTakenContacts } from '../customers/contacts.repository.ts';
 import {
   customerColumns,
   customerRecordStatements,
@@ -158,7 +158,7 @@ async function merge(scope: OrganizationScope, id: string, from: string): Promis
   const [bounded] = await scope.write(mergeFields, both);
   if (!bounded) {
     const { contacts } = parseJson(await getCustomerRecord(scope, from));
-    return rejectTaken(scope, id, contacts.map(keyOfContact), 'from.contacts');
+    return rejectTakenContacts(scope, id, contacts.map(keyOfContact), 'from.contacts');
   }
   checkBounds(bounded);
   for (const move of [moveThreads, moveOpportunities]) await scope.write(move, both);
