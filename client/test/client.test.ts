@@ -109,6 +109,8 @@ test('a change with a stale ifMatch changes nothing', async () => {
   const error = { status: 412, code: 'PRECONDITION_FAILED' };
   await expect(crm.products.update(id, { fromPrice: 2 }, { ifMatch: stale })).rejects.toMatchObject(error);
   await expect(crm.products.archive(id, { ifMatch: stale })).rejects.toMatchObject(error);
+  const [row = {}] = (await crm.products.list()).data;
+  await expect(crm.products.archive(id, { ifMatch: row })).rejects.toThrow('this object has no ETag');
   expect(await crm.products.get(id)).toEqual(changed);
   expect(await crm.products.archive(id, { ifMatch: '*' })).toEqual({ id, archivedAt: expect.any(String) });
 });

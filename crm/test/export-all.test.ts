@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { putMessages } from '../../src/conversations/messages.repository.ts';
@@ -12,7 +13,7 @@ import { startCuttingProxy } from '../../test/support/cutting-proxy.ts';
 import { populate } from '../../test/support/operations.ts';
 import { attachment, conversation, message, opportunity, quote } from '../../test/support/records.ts';
 import { type Agency, appOf, useService } from '../../test/support/service.ts';
-import { listen } from '../../test/support/socket.ts';
+import { listen, portOf } from '../../test/support/socket.ts';
 import { exportable } from '../src/export.ts';
 import { crm, startCrm, useFolder } from './command.ts';
 
@@ -174,6 +175,13 @@ test('crm export --all reports a file that the service has lost, and ends with 2
   const files = await linesOf(join(at, 'attachments.ndjson'));
   expect(files).toMatchObject([{ file: null }, { fileName: 'here.pdf' }]);
   expect(verifyChecksums(at).status).toBe(0);
+  // Another store has a part of each file.
+  const store = createServer((_request, response) => response.end('x'));
+  publicUrl = `http://127.0.0.1:${await portOf(store)}`;
+  const cut = await crm(args(folder('cut')), { url: origin, key: agency.key });
+  store.close();
+  publicUrl = origin;
+  expect(cut.stderr).toContain('cannot be downloaded: it has 1 bytes instead of ');
 });
 
 test('crm export --all rejects a folder with other files, and names the records that the key has no access to', async () => {
