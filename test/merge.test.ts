@@ -185,6 +185,8 @@ test('an archived twin is merged: contacts that the survivor has are left out, o
     [lead, lost, offer].map(({ id }) => [id, into.id]).sort(),
   );
   expect((await merge(agency, into, twin)).text).toBe(merged.text);
+  const itself = rejected(['body.from', 'must be another customer']);
+  expect(await merge(agency, into, { id: into.id.toUpperCase() })).toMatchObject(itself);
   const isGone = rejected(['body.from', expect.stringMatching(/ that was neither merged nor erased$/)]);
   expect(await merge(agency, third, twin)).toMatchObject(isGone);
   for (const from of [into, third]) await dashboard.of(agency).post(`/customers/${from.id}/erase`);
