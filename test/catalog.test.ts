@@ -112,7 +112,7 @@ test('a destination can have 1,000 characters of any script; the filter finds it
 describe('variants in a PATCH of the dashboard', () => {
   async function productWithVariants() {
     const agency = await service.agency();
-    const variant = { fromPrice: 10.5, includes: ['Hotel'], currency: 'USD' };
+    const variant = { fromPrice: 10.5, includes: ['Hotel'], currency: 'USD', status: 'paused' };
     const variants = ['Alta', 'Media', 'Baja'].map((label) => ({ label, ...variant }));
     const created = await product(agency, { variants });
     const path = `/catalog/products/${created.id}`;

@@ -134,7 +134,9 @@ test('before and after take a message id in any case, or a timestamp, exclusive:
   const both = rejected(['query.after', 'cannot be used together with before']);
   expect(await agency.get(`${path}?after=${at(1)}&before=${at(2)}`)).toMatchObject(both);
   const foreign = rejected(['query.after', 'is not the id of a message in this transcript']);
-  expect(await agency.get(`${path}?after=${agency.id}`)).toMatchObject(foreign);
+  const elsewhere = await message(agency, (await conversation(agency)).id);
+  for (const { id } of [agency, elsewhere])
+    expect(await agency.get(`${path}?after=${id}`)).toMatchObject(foreign);
   // Either message would repeat or skip a page.
   const third = await conversation(agency, { rotatedFrom: newer.id });
   await message(agency, third.id, { createdAt: at(6) }, first);
