@@ -310,7 +310,6 @@ test.each(['web', 'whatsapp'])(
     // A message of another conversation with the same id has its own timestamp.
     const { id } = await conversation(agency, { channel });
     expect((await message(agency, id, {}, ids[0])).createdAt > createdAt).toBe(true);
-    // Continued, a thread has its own latest message.
     await conversation(agency, { channel, rotatedFrom: path.slice(-36) });
     expect((await call.get(path)).body.lastMessageAt).toBe(createdAt);
   },
