@@ -13,14 +13,9 @@ export const committed = (name: string) => (): object =>
   JSON.parse(readFileSync(new URL(`../../openapi/${name}`, import.meta.url), 'utf8'));
 
 /** The document as JSON, with the address of the app. */
-export function published(
-  app: FastifyInstance,
-  build: () => object,
-  publicUrl?: string,
-  defaultPort?: number,
-): string {
+export function published(app: FastifyInstance, build: () => object, publicUrl?: string, port?: number) {
   // Absolute, because Postman and its kind keep it as the address of all requests.
-  const servers = [{ url: addressOf(app, publicUrl, defaultPort), description: 'This service.' }];
+  const servers = [{ url: addressOf(app, publicUrl, port), description: 'This service.' }];
   const text = `${JSON.stringify({ ...build(), servers }, null, 2)}\n`;
   return text.replaceAll('](/docs/', () => `](${publicUrl ?? ''}/docs/`);
 }

@@ -30,10 +30,8 @@ const llmsText = (title: string, address: string): string => `# ${title}
 - [Reference page](${address}/docs/): the same document as a web page
 `;
 
-export const referenceRoutes: FastifyPluginAsync<ReferenceOptions> = async (
-  app,
-  { title, document, publicUrl, hasGuide },
-) => {
+export const referenceRoutes: FastifyPluginAsync<ReferenceOptions> = async (app, reference) => {
+  const { title, document, publicUrl, hasGuide } = reference;
   const address = (): string => addressOf(app, publicUrl);
   setHeaders(app, 'document');
   const options = { schema: { hide: true } };
