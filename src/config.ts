@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OperatorError } from './contract/errors.ts';
 
 /** `npm run docs` generates the table in docs/operating.md from these descriptions. */
 
@@ -128,9 +129,6 @@ export const Environment = z.object({
 });
 
 export type Config = z.infer<typeof Environment>;
-
-/** For the operator, who sees only the message: one line that says what to do. */
-export class OperatorError extends Error {}
 
 /** @throws OperatorError */
 export function readConfig(environment: Record<string, string | undefined> = process.env): Config {

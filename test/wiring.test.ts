@@ -29,11 +29,11 @@ const VARIABLES = {
   DASHBOARD_TOKEN: 'a token of words, in all 32 signs.',
 };
 
-/** What server.ts imports, but for what reads the configuration: functions that print their arguments and return a part of the service. */
+/** What server.ts imports, but for errors and what reads the configuration: functions that print their arguments and return a part of the service. */
 const imports = readFileSync('src/server.ts', 'utf8').matchAll(/import \{([^}]+)\} from '(\.[^']+)'/g);
 const STUBS = Object.fromEntries(
   [...imports]
-    .filter(([, , path = '']) => !/config|base62|data-dir|secret/.test(path))
+    .filter(([, , path = '']) => !/config|errors|data-dir|secret/.test(path))
     .map(([, names = '', path]) => [
       path,
       names

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Config, OperatorError, readConfig } from '../config.ts';
-import { ApiError } from '../contract/errors.ts';
+import { type Config, readConfig } from '../config.ts';
+import { ApiError, OperatorError } from '../contract/errors.ts';
 import { type Database, joinEmbeddedPostgres, migrateDatabase, openDatabase } from '../db/index.ts';
 
 /**

@@ -1,4 +1,5 @@
-import { OperatorError, readConfig } from '../config.ts';
+import { readConfig } from '../config.ts';
+import { OperatorError } from '../contract/errors.ts';
 import { openFiles } from '../files/open.ts';
 import { createLogger } from '../http/logging.ts';
 import { JOBS, runJob } from '../jobs/schedule.ts';

@@ -253,3 +253,6 @@ export class OutcomeUnknown extends ApiError<'SERVICE_UNAVAILABLE'> {
     super('SERVICE_UNAVAILABLE', 'unknownOutcome', { cause });
   }
 }
+
+/** For the operator, who sees only the message: one line that says what to do. */
+export class OperatorError extends Error {}

@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { OperatorError } from '../config.ts';
+import { OperatorError } from '../contract/errors.ts';
 
 /** @throws OperatorError unless 1 MiB can be written in the folder */
 export async function checkDataDir(folder: string): Promise<void> {

@@ -2,7 +2,7 @@ import { DeleteObjectCommand, GetObjectCommand, paginateListObjectsV2, S3Client 
 import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { create as contentDisposition } from 'content-disposition';
-import { OperatorError } from '../config.ts';
+import { OperatorError } from '../contract/errors.ts';
 import type { FileLinks } from './links.ts';
 import { type FileStorage, storageKey, storedEntry, storing } from './storage.ts';
 

@@ -3,7 +3,7 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
-import { OperatorError } from '../../config.ts';
+import { OperatorError } from '../../contract/errors.ts';
 import { isLockTimeout, sqlState } from '../pool/errors.ts';
 
 const FOLDER = fileURLToPath(new URL('../../../migrations/', import.meta.url));
