@@ -52,9 +52,11 @@ test.each([
   expect(received).toContain('"code":"VALIDATION_FAILED","message":"The request took too long to arrive."');
 });
 
-test('a connection stays open for as long as its request may wait for the database', () => {
+test('a connection stays open for as long as its request may wait for the database, and idle for longer than nginx keeps it (60 s)', () => {
   const options = { logger: createLogger('silent'), databaseMs: 120_000 };
-  expect(createHttpServer(options).server.timeout).toBeGreaterThan(options.databaseMs);
+  const { timeout, keepAliveTimeout } = createHttpServer(options).server;
+  expect(timeout).toBeGreaterThan(options.databaseMs);
+  expect(keepAliveTimeout).toBeGreaterThan(60_000);
 });
 
 /** The time that a server still drains passes only by the test. */

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { checkDatabase, latestMigration } from '../../src/db/index.ts';
 import { type HealthOptions, healthRoutes } from '../../src/http/health.ts';
@@ -106,6 +107,14 @@ test('GET /metrics has the free bytes of DATA_DIR as they are now', async () => 
   expect(await text()).toMatch(/^data_dir_free_bytes nan$/im);
   await mkdir(dataDir);
   expect(await text()).toMatch(/^data_dir_free_bytes \d{4,}$/m);
+});
+
+test('GET /metrics has durations in seconds', async () => {
+  const { countRequest, text } = createMetrics(service.db);
+  const request = { method: 'GET', routeOptions: { url: '/slow' }, databaseMilliseconds: 250 };
+  countRequest(request as FastifyRequest, { statusCode: 200, elapsedTime: 1_500 } as FastifyReply);
+  expect(await text()).toContain('http_request_duration_seconds_sum{method="GET",route="/slow"} 1.5');
+  expect(await text()).toContain('http_request_database_seconds_sum{method="GET",route="/slow"} 0.25');
 });
 
 test('GET /metrics counts the requests of this process by route and status, without an organization, a key or a path', async () => {
