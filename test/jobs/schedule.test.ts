@@ -93,11 +93,11 @@ test('a run is stopped when the connection with its lock breaks', async () => {
     await service.query(
       `select pg_terminate_backend(pid) from pg_locks join pg_database on pg_database.oid = pg_locks.database
          where datname = current_database() and locktype = 'advisory' and granted and objid = $1`,
-      [LOCK],
+      [LOCK + 2],
     );
     return broken;
   };
-  expect(await withJobLock(service.url, LOCK, work, signal)).toBe('stopped');
+  expect(await withJobLock(service.url, LOCK + 2, work, signal)).toBe('stopped');
 });
 
 test('a run ends although the connection with its lock hangs', async () => {
